@@ -365,7 +365,7 @@ describe("what is sent is not printed again and again", () => {
     expect(few.error?.extensions.code).toBe("NOT_FOUND");
     const many = await cost({ query: text(900), variables: { b: object(5_000, (index) => `k${index}`) } });
     expect(many.error).toMatchObject({
-      message: expect.stringMatching(/^the variables do not fit: b stands 900 times within values/),
+      message: expect.stringMatching(/^the variables do not fit: b is used 900 times within values/),
       extensions: { code: "BAD_USER_INPUT" },
     });
     expect(many.longestMs).toBeLessThan(MAIN_THREAD_MS);

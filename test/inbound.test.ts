@@ -79,7 +79,7 @@ describe("unfinished bodies", () => {
     await Promise.all([still.closed, trickling.closed]);
     for (const raw of [still, trickling]) {
       expect(raw.got()).toMatch(/^HTTP\/1\.1 408 [^]*connection: close/i);
-      expect(raw.got()).toContain("did not arrive in time: 4096 bytes of it, or its end, in each 5 s");
+      expect(raw.got()).toContain("did not arrive in time: send at least 4096 bytes, or all that is left, every 5 s");
     }
     expect(coming.isOpen()).toBe(true);
     expect(coming.got()).toBe("");

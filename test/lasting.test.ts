@@ -11,7 +11,8 @@ import { call, webhookOf } from "./webhooks.ts";
 const HEAP_MB = 128;
 const CONNECTIONS = 18;
 const EACH = 50;
-const TOO_MANY = /^too many subscriptions and waits of this organization are open \(of \d+ for all/;
+const TOO_MANY =
+  /^too many subscriptions and waits of this organization are open \(its share of the server's \d+ is used up\)/;
 const CHANGES = "subscription { runsChanged { id } }";
 
 let server: TestServer;

@@ -356,7 +356,7 @@ test("a flood of what is not signed, or from elsewhere, takes nothing of the pla
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 403), 429, 429]);
     const { headers, errors } = await send(`${from}1`, { "content-type": "text/plain" });
     expect(errors).toMatchObject([
-      { message: expect.stringContaining("10 of one address"), extensions: { code: "RATE_LIMITED" } },
+      { message: expect.stringContaining("10 per address"), extensions: { code: "RATE_LIMITED" } },
     ]);
     // A minute after the first.
     const passedMs = (await server.clock.now()) - began;

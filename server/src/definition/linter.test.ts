@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { problemsOf, problemsOfTask } from "./definitions.fixture.ts";
+import { KEYWORDS } from "./tasks/kinds.ts";
+
+const WHAT_TO_DO = `"t" is empty; write what to do: ${KEYWORDS.slice(0, -1).join(", ")} or ${KEYWORDS.at(-1)}`;
 
 describe("tasks", () => {
   test.each([
     ["{sett: {a: 1}}", "/sett", '"sett" is not known; did you mean "set"?'],
-    ["{}", "", '"t" is empty; write what to do: set, switch, for, fork, try, raise, wait, call, run or do'],
-    ["", "", '"t" is empty; write what to do: set, switch, for, fork, try, raise, wait, call, run or do'],
+    ["{}", "", WHAT_TO_DO],
+    ["", "", WHAT_TO_DO],
     ["{set: {a: 1}, call: http}", "/call", 'a set task cannot have "call" as well; a task does one thing'],
     ["{set: hello}", "/set", 'a text alone cannot be set; write a key before it, or one expression such as "${ . }"'],
     ["{set: {}}", "/set", '"set" is empty; write the data to set, or one expression such as "${ . + {done: true} }"'],

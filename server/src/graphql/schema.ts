@@ -101,7 +101,7 @@ export function createSchema(): GraphQLSchema {
 function addRoots(builder: Builder): void {
   builder.queryType({
     description:
-      "Reads. The fields of an operation are executed side by side. If one is refused, the others are still answered.",
+      "Reads. The fields of an operation are executed in parallel. If one is refused, the others are still answered.",
   });
   builder.mutationType({
     description:

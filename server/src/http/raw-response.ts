@@ -36,7 +36,7 @@ const UNREADABLE = new Map<string | undefined, [status: number, code: Code, mess
     [
       408,
       "BAD_REQUEST",
-      `the request did not arrive in time: its header in ${LIMITS.headersSeconds} s, all of it in ${LIMITS.requestArrivalSeconds} s`,
+      `the request did not arrive in time: send its header within ${LIMITS.headersSeconds} s, all of it within ${LIMITS.requestArrivalSeconds} s`,
     ],
   ],
 ]);

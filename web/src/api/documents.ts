@@ -116,16 +116,16 @@ export type TriggerOverlap =
 export type MissedInstants =
   /** The latest one fires, unless it is older than `catchUpMinutes`. */
   | 'latest'
-  /** Each of the last 1000 fires. */
+  /** Each of the latest 1000 missed instants fires. */
   | 'all'
-  /** Nothing fires that is more than 60 s late. */
+  /** An instant that is more than 60 seconds late does not fire. */
   | 'none';
 
 /** Which bodies a webhook takes. New values may be added: a client must accept values that it does not know. */
 export type WebhookAccept =
   /** JSON. */
   | 'json'
-  /** JSON, and forms (`application/x-www-form-urlencoded`): an object of texts. */
+  /** JSON, and forms (`application/x-www-form-urlencoded`), which become an object of strings. */
   | 'form';
 
 /** The outcome of a firing. */
@@ -203,11 +203,11 @@ export type LlmProblem =
   | 'unauthorized'
   /** The address or the model does not exist there. */
   | 'not_found'
-  /** It was asked too often, counting all requests of this server. */
+  /** It refused the request because this server sends it too many. */
   | 'rate_limited'
   /** It answered with another error or a redirect. */
   | 'failed'
-  /** Its answer was not in the requested form, or was too large. */
+  /** Its answer did not have the requested form, or was too large. */
   | 'unusable'
   /** The organization has asked more often than it may. */
   | 'too_often'
@@ -227,9 +227,9 @@ export type Plan =
 
 /** Input of `createProject`. */
 export type CreateProjectInput = {
-  /** The project's handle: 1 to 63 characters of a-z, 0-9 and -. */
+  /** The project's handle: 1 to 63 characters of a-z, 0-9 and -, beginning and ending with a letter or digit. */
   handle: string;
-  /** The project's name. */
+  /** The project's name, of at most 200 characters. */
   name: string;
 };
 
@@ -277,7 +277,7 @@ export type ChangePasswordInput = {
 
 /** Input of `createApiKey`. */
 export type CreateApiKeyInput = {
-  /** A name that says what uses the key. */
+  /** A name that says what uses the key, of at most 200 characters. */
   name: string;
   /** What the key may do, such as `runs:start`: at least one scope, and none that the caller lacks. `docs/api.md` lists the scopes. */
   scopes: Array<string>;
@@ -325,7 +325,7 @@ export type AgentFilter = {
 export type SaveAgentDraftInput = {
   /** The project. Default: the agent's project, or the one whose handle is the definition's namespace. */
   projectId?: string | null | undefined;
-  /** The agent that the text must name. Default: whichever agent the text names. */
+  /** The agent, which the text must name. Default: the agent that the text names. */
   agentId?: string | null | undefined;
   /** YAML or JSON text. It may contain mistakes, but without `agentId` it must have `document.namespace` and `document.name`. */
   definition: string;
@@ -379,7 +379,7 @@ export type DraftInput = {
 export type RunStarterFilter = {
   /** Started by an actor of any of these kinds. */
   kind?: Array<ActorKind> | null | undefined;
-  /** Started by any of these users, API keys or runs. */
+  /** Started by any of these users, API keys, triggers or runs. */
   id?: Array<string> | null | undefined;
 };
 
@@ -407,7 +407,7 @@ export type RunAgentInput = {
   agentId: string;
   /** The values of the agent's input fields, as an object. Default: an empty object. */
   input?: Json | null | undefined;
-  /** At most 255 characters. It can also be sent as the Idempotency-Key header. For 24 hours the same key answers the same run if the body is the same, and CONFLICT if it differs. */
+  /** A key that makes the request safe to repeat, of at most 255 characters. It can also be sent as the `Idempotency-Key` header. For 24 hours, a request with the same key and the same arguments returns the same run; with other arguments, it is CONFLICT. */
   idempotencyKey?: string | null | undefined;
   /** The version to run. Default: the published one. */
   version?: string | null | undefined;
@@ -415,7 +415,7 @@ export type RunAgentInput = {
   runDraftId?: string | null | undefined;
   /** When to begin. The run is `pending` until then. A time in the past means now. */
   runAt?: string | null | undefined;
-  /** Seconds, 1 to 30: the answer is sent when the run ends or pauses, or after this time. Only one field of an operation may wait. */
+  /** How many seconds to wait for the run to end or pause before the answer is sent, from 1 to 30. Default: it is sent at once. Only one field of an operation may wait. */
   wait?: number | null | undefined;
 };
 
@@ -438,7 +438,7 @@ export type CancelRunsInput = {
 export type RerunRunInput = {
   /** The run's id. */
   runId: string;
-  /** At most 255 characters. It can also be sent as the Idempotency-Key header. For 24 hours the same key answers the same run if the body is the same, and CONFLICT if it differs. */
+  /** A key that makes the request safe to repeat, of at most 255 characters. It can also be sent as the `Idempotency-Key` header. For 24 hours, a request with the same key and the same arguments returns the same run; with other arguments, it is CONFLICT. */
   idempotencyKey?: string | null | undefined;
 };
 
@@ -450,9 +450,9 @@ export type RetryRunInput = {
   fromStep?: number | null | undefined;
   /** The first step to execute again, by the name of its task. BAD_USER_INPUT, naming the steps, if several steps have it. */
   fromTask?: string | null | undefined;
-  /** The version to run. Default: that of the old run. CONFLICT, naming the step, if the tasks before that step differ. */
+  /** The version to run. Default: the earlier run's version. CONFLICT, naming the step, if the tasks before that step differ. */
   version?: string | null | undefined;
-  /** At most 255 characters. It can also be sent as the Idempotency-Key header. For 24 hours the same key answers the same run if the body is the same, and CONFLICT if it differs. */
+  /** A key that makes the request safe to repeat, of at most 255 characters. It can also be sent as the `Idempotency-Key` header. For 24 hours, a request with the same key and the same arguments returns the same run; with other arguments, it is CONFLICT. */
   idempotencyKey?: string | null | undefined;
 };
 
@@ -558,7 +558,7 @@ export type CreateTriggerInput = {
 export type UpdateTriggerInput = {
   /** The trigger's id. */
   triggerId: string;
-  /** The trigger's new name. */
+  /** The trigger's new name, of at most 200 characters. */
   name?: string | null | undefined;
   /** Replaces the whole configuration; the type must stay the same. A webhook keeps its URL. */
   trigger?: TriggerConfigurationInput | null | undefined;

@@ -36,10 +36,7 @@ export async function setup(auth: Auth, input: FirstOwner & { token: string }, f
   // A guess costs no statement: the token is checked first, and if no link was given out there is an owner.
   if (!auth.setupLink.isOpen()) throw alreadySetUp();
   if (!auth.setupLink.fits(input.token)) {
-    throw new Refusal(
-      "UNAUTHENTICATED",
-      "the setup link is not valid or has expired: start Autograph again for a new one",
-    );
+    throw new Refusal("UNAUTHENTICATED", "the setup link is not valid or has expired: restart Autograph for a new one");
   }
   if (!(await isEmpty(auth))) throw alreadySetUp();
   const made = await createFirstOwner(auth, input, from);
@@ -65,7 +62,7 @@ export async function createFirstOwner(auth: Auth, owner: FirstOwner, from: From
   if (!made) throw alreadySetUp();
   const caller = ownerCaller(made.organization.id, made.owner);
   await auth.afterSetup({ ...caller, from: { address: null, note: "demo" } }).catch((error: unknown) => {
-    auth.log.error({ reason: messageOf(error) }, "the demo project could not be made");
+    auth.log.error({ reason: messageOf(error) }, "the demo project could not be created");
   });
   return { organization: made.organization, user: made.owner, caller };
 }

@@ -230,7 +230,7 @@ describe("a key makes none that may more than itself", () => {
     });
     const tooLong = {
       code: "BAD_USER_INPUT",
-      message: `expiresAt must be at most ${at(9_000).toISOString()}, when the API key expires that asks`,
+      message: `expiresAt must be at most ${at(9_000).toISOString()}, when the API key that creates it expires`,
     };
     await expect(make(["runs:read"])).rejects.toMatchObject({
       ...tooLong,

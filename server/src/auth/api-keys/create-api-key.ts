@@ -105,6 +105,6 @@ function checkExpiry({ credential }: Caller, expiresAt: Date | undefined, now: n
   const end = new Date(credential.expiresAt);
   if (expiresAt === undefined || expiresAt > end) {
     const code = expiresAt === undefined ? "required" : "out_of_range";
-    throw refused(code, `must be at most ${end.toISOString()}, when the API key expires that asks`);
+    throw refused(code, `must be at most ${end.toISOString()}, when the API key that creates it expires`);
   }
 }

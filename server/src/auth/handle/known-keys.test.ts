@@ -42,7 +42,7 @@ test("one statement at a time, for all that wait, and each gets its own", async 
 });
 
 const REFUSED =
-  "UNAVAILABLE too many API keys wait to be looked up (1024 may, 512 of one address): try again in a moment";
+  "UNAVAILABLE too many API keys are waiting to be looked up (at most 1024, 512 per address): try again in a moment";
 
 /** The outcome of each, in their order, when all of them have come before the first of `statements` more is answered. */
 async function outcomesOf(addresses: string[], statements: number) {

@@ -58,6 +58,6 @@ export function createLookUps<Place>(what: string, read: Read<Place>): LookUp<Pl
 const tooMany = (what: string): Refusal =>
   new Refusal(
     "UNAVAILABLE",
-    `too many ${what} wait to be looked up (${LIMITS.keysWaiting} may, ${LIMITS.keysWaitingPerAddress} of one address): try again in a moment`,
+    `too many ${what} are waiting to be looked up (at most ${LIMITS.keysWaiting}, ${LIMITS.keysWaitingPerAddress} per address): try again in a moment`,
     { retryAfter: 1 },
   );

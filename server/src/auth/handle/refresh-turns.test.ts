@@ -25,7 +25,8 @@ async function waiting(count: number, accountOf: (index: number) => string) {
   return refused;
 }
 
-const SENTENCE = "too many refresh tokens are being used (256 may wait, 32 of one account): try again in a moment";
+const SENTENCE =
+  "too many refresh tokens are waiting to be exchanged (at most 256, 32 per account): try again in a moment";
 
 test.each([
   ["of all accounts", LIMITS.refreshesWaiting, (index: number) => `s${index}`],

@@ -14,7 +14,7 @@ export const createRefreshTurns = (): Turns =>
     refusal: () =>
       new Refusal(
         "UNAVAILABLE",
-        `too many refresh tokens are being used (${LIMITS.refreshesWaiting} may wait, ${LIMITS.refreshesWaitingPerAccount} of one account): try again in a moment`,
+        `too many refresh tokens are waiting to be exchanged (at most ${LIMITS.refreshesWaiting}, ${LIMITS.refreshesWaitingPerAccount} per account): try again in a moment`,
         { retryAfter: 1 },
       ),
   });

@@ -21,7 +21,10 @@ export type OwnSession = LiveSession & { isCurrent: boolean };
 /** Throws FORBIDDEN: an API key acts for its organization, not as the user who made it. */
 export function requireSession({ credential }: Caller, field: string): Credential & { kind: "user" } {
   if (credential.kind === "user") return credential;
-  throw new Refusal("FORBIDDEN", `this needs a session (${field}): an API key may not touch its maker's account`);
+  throw new Refusal(
+    "FORBIDDEN",
+    `this needs a session (${field}): an API key may not use the account of the user who created it`,
+  );
 }
 
 const asked = (auth: Auth, { user, organizationId }: Caller): Asked => ({

@@ -40,7 +40,7 @@ export function createDatabasePauses(database: Database, clock: Clock, log: Log)
     if (now < sweepAt) return;
     sweepAt = now + SWEEP_MS;
     void removeOld(database, now).catch((error: unknown) =>
-      log.warn({ reason: messageOf(error) }, "old pauses of sign-ins were not removed"),
+      log.warn({ reason: messageOf(error) }, "old pauses of sign-ins could not be removed"),
     );
   };
 

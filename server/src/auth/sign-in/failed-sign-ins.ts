@@ -32,7 +32,9 @@ export function createFailedSignIns(database: Database, clock: Clock, log: Log):
     const now = clock.now();
     await database
       .transaction((query) => recordFailure(query, who, now), who.organizationId)
-      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, "a failed sign-in was not recorded"));
+      .catch((error: unknown) =>
+        log.warn({ reason: messageOf(error) }, "a failed sign-in could not be recorded in the audit"),
+      );
   };
   return {
     note({ userId, organizationId }, from) {

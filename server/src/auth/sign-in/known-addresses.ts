@@ -52,7 +52,10 @@ export function createKnownAddresses(database: Database, clock: Clock, log: Log,
       for (const [name, at] of added) remember(seenAt, name, at);
     } catch (error) {
       nextReadAt = clock.now() + READ_AGAIN_MS;
-      log.warn({ reason: messageOf(error) }, "known addresses were not read: who is new to memory is a stranger");
+      log.warn(
+        { reason: messageOf(error) },
+        "known addresses could not be read: an address that is not in memory counts as unknown",
+      );
     }
     reading = undefined;
   };
@@ -72,7 +75,7 @@ export function createKnownAddresses(database: Database, clock: Clock, log: Log,
       if ((seenAt.get(name) ?? Number.NEGATIVE_INFINITY) > now - DAY_MS) return;
       for (const marks of [seenAt, added]) remember(marks, name, now);
       await writeMark(database, id, mark, now).catch((error: unknown) =>
-        log.warn({ reason: messageOf(error) }, "the address of a sign-in was not kept"),
+        log.warn({ reason: messageOf(error) }, "the address of a sign-in could not be stored"),
       );
     },
     readAgain: () => {

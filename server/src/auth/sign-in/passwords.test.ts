@@ -54,7 +54,7 @@ test("of one address 64 may wait, and one more is refused with a sentence that s
   };
   const most = LIMITS.passwordsAtOnce + LIMITS.passwordsWaitingPerAddress;
   const tries = Array.from({ length: most + 1 }, () => passwords.verify(who, find, "x").catch(String));
-  expect(await tries.at(-1)).toMatch(/\(128 may wait, 64 of one address\): try again in 2 s$/);
+  expect(await tries.at(-1)).toMatch(/\(at most 128 may wait, 64 per address\): try again in 2 s$/);
   begun.resolve(undefined);
   expect(new Set(await Promise.all(tries.slice(0, most)))).toEqual(new Set(["Error: its turn came"]));
 });

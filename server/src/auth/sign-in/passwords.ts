@@ -41,7 +41,7 @@ export function createPasswords(): Passwords {
     refusal: () =>
       new Refusal(
         "RATE_LIMITED",
-        `too many people are signing in at this moment (${LIMITS.passwordsWaiting} may wait, ${LIMITS.passwordsWaitingPerAddress} of one address): try again in ${RETRY_AFTER_SECONDS} s`,
+        `too many people are signing in at this moment (at most ${LIMITS.passwordsWaiting} may wait, ${LIMITS.passwordsWaitingPerAddress} per address): try again in ${RETRY_AFTER_SECONDS} s`,
         {
           retryAfter: RETRY_AFTER_SECONDS,
         },

@@ -74,7 +74,7 @@ export function createSigningKeys({ database, clock, log, derive }: Options): Si
     } catch (error) {
       // Without the database sessions are not known either; what follows from these keys alone goes on.
       if (known.length === 0) throw error;
-      log.warn({ reason: messageOf(error) }, "the signing keys could not be read: those of before are used");
+      log.warn({ reason: messageOf(error) }, "the signing keys could not be read: the previous ones stay in use");
     }
     return known;
   };

@@ -61,7 +61,7 @@ function addInputFields(builder: Builder, enums: Enums): void {
       maxLength: t.exposeInt("maxLength", {
         scope: "inherited",
         nullable: true,
-        description: "The most characters of a text. Null if it has no bound of its own.",
+        description: "The maximum length of a text, in characters. Null if the field sets none.",
       }),
     }),
   });
@@ -88,7 +88,7 @@ function addAgent(builder: Builder, enums: Enums): void {
       description: t.exposeString("description", {
         scope: "inherited",
         nullable: true,
-        description: "The definition's summary.",
+        description: "The definition's summary. Null if it has none.",
       }),
       status: t.expose("status", { scope: "inherited", type: enums.AgentStatus, description: "Current status." }),
       version: t.string({
@@ -119,7 +119,7 @@ function addAgent(builder: Builder, enums: Enums): void {
       definition: t.string({
         scope: "agents:read",
         nullable: true,
-        description: "The text of the published version, as YAML or JSON.",
+        description: "The text of the published version, as YAML or JSON. Null if the agent was never published.",
         resolve: async (agent, _, context) => (await publishedOf(agent, context))?.source ?? null,
       }),
       concurrency: t.exposeInt("concurrencyLimit", {
@@ -216,7 +216,7 @@ function addConnectionQuery(builder: Builder, enums: Enums): void {
           type: enums.AgentOrder,
           required: false,
           defaultValue: "newest",
-          description: "In which order; a cursor belongs to one of them.",
+          description: "The order of the list. A cursor is valid only in the order that it came from.",
         }),
         ...pageArguments(builder),
       },

@@ -16,7 +16,7 @@ export function addDefinitions(builder: Builder, enums: Enums): void {
       }),
       line: t.exposeInt("line", { scope: "inherited", description: "Counted from 1." }),
       column: t.exposeInt("column", { scope: "inherited", description: "Counted from 1." }),
-      message: t.exposeString("message", { scope: "inherited", description: "One sentence." }),
+      message: t.exposeString("message", { scope: "inherited", description: "The problem as a sentence." }),
       severity: t.expose("severity", {
         scope: "inherited",
         type: enums.ProblemSeverity,

@@ -25,7 +25,7 @@ function addSaveDraft(builder: Builder): void {
       }),
       agentId: t.id({
         required: false,
-        description: "The agent that the text must name. Default: whichever agent the text names.",
+        description: "The agent, which the text must name. Default: the agent that the text names.",
       }),
       definition: t.string({
         description:

@@ -52,8 +52,8 @@ const AGENT_STATUS = {
 } as const;
 
 const AGENT_ORDER = {
-  newest: { description: "The last one that was created first." },
-  name: { description: "By name, then by id, as `agents` is." },
+  newest: { description: "Newest first." },
+  name: { description: "By name, then by id: the order of `agents`." },
 } as const;
 
 const TRIGGER_TYPE = Object.fromEntries(
@@ -74,13 +74,13 @@ const TRIGGER_OVERLAP = {
 
 const WEBHOOK_ACCEPT = {
   json: { description: "JSON." },
-  form: { description: "JSON, and forms (`application/x-www-form-urlencoded`): an object of texts." },
+  form: { description: "JSON, and forms (`application/x-www-form-urlencoded`), which become an object of strings." },
 } as const;
 
 const MISSED_INSTANTS = {
   latest: { description: "The latest one fires, unless it is older than `catchUpMinutes`." },
-  all: { description: `Each of the last ${LIMITS.missedInstants} fires.` },
-  none: { description: `Nothing fires that is more than ${LIMITS.punctualSeconds} s late.` },
+  all: { description: `Each of the latest ${LIMITS.missedInstants} missed instants fires.` },
+  none: { description: `An instant that is more than ${LIMITS.punctualSeconds} seconds late does not fire.` },
 } as const satisfies Record<Missed, object>;
 
 const FIRING_OUTCOME = {
@@ -137,10 +137,10 @@ const SESSION_CLIENT = {
 export const MAY_GROW = "New values may be added: a client must accept values that it does not know.";
 
 const RUN_DRAFT_READER = {
-  rules: { description: "Built-in rules for English, without a language model." },
+  rules: { description: "Built-in rules for English." },
   model: {
     description:
-      "The language model that the operator configured. What it answered was checked against the sentence and the form.",
+      "The language model that the operator configured. Its answer was checked against the sentence and the form.",
   },
 } as const satisfies Record<Reader, { description: string }>;
 
@@ -149,9 +149,9 @@ const LLM_PROBLEM = {
   unreachable: { description: "No connection, or one that was closed before the answer was complete." },
   unauthorized: { description: "It rejected the API key." },
   not_found: { description: "The address or the model does not exist there." },
-  rate_limited: { description: "It was asked too often, counting all requests of this server." },
+  rate_limited: { description: "It refused the request because this server sends it too many." },
   failed: { description: "It answered with another error or a redirect." },
-  unusable: { description: "Its answer was not in the requested form, or was too large." },
+  unusable: { description: "Its answer did not have the requested form, or was too large." },
   too_often: { description: "The organization has asked more often than it may." },
   too_large: { description: "The agent's form is too large for the model." },
 } as const satisfies Record<LlmProblem, { description: string }>;

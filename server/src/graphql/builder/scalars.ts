@@ -14,7 +14,8 @@ function parseDateTime(value: unknown): Date {
 
 export function addScalars(builder: Builder): void {
   builder.scalarType("DateTime", {
-    description: "A time as RFC 3339 text. Answers are in UTC with milliseconds and `Z`; arguments may have any zone.",
+    description:
+      "A time as RFC 3339 text. Results are in UTC with milliseconds and `Z`; arguments may have any offset.",
     specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
     serialize: (value) => value.toISOString(),
     parseValue: parseDateTime,
@@ -22,7 +23,7 @@ export function addScalars(builder: Builder): void {
   });
   builder.scalarType("JSON", {
     description:
-      "Any JSON value, nested at most 64 levels deep. Numbers keep their digits, however long: read them with a parser that does.",
+      "Any JSON value, nested at most 64 levels deep. Numbers keep all their digits: use a parser that preserves them.",
     specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
     serialize: (value) => value,
     // A variable came through `parseJson` with the body.

@@ -80,6 +80,6 @@ const tooManyValues = (): Refusal =>
   new Refusal("QUERY_TOO_COMPLEX", `the answer would have more than ${LIMITS.queryValues} values: ask for fewer`);
 
 const tooMuchUnderWay = (): Refusal =>
-  new Refusal("UNAVAILABLE", "answers that were not read yet hold too much memory: read them, then try again", {
+  new Refusal("UNAVAILABLE", "answers that you have not read yet hold too much memory: read them, then try again", {
     retryAfter: 1,
   });

@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 
 export const IDEMPOTENCY_KEY = {
   required: false,
-  description: `At most ${LIMITS.idempotencyKeyCharacters} characters. It can also be sent as the Idempotency-Key header. For ${LIMITS.idempotencyHours} hours the same key answers the same run if the body is the same, and CONFLICT if it differs.`,
+  description: `A key that makes the request safe to repeat, of at most ${LIMITS.idempotencyKeyCharacters} characters. It can also be sent as the \`Idempotency-Key\` header. For ${LIMITS.idempotencyHours} hours, a request with the same key and the same arguments returns the same run; with other arguments, it is CONFLICT.`,
 } as const;
 
 /** Limited to what an HTTP header can carry as well. */

@@ -10,7 +10,7 @@ test("an organization has as many subscriptions and waits as stay free beside it
   expect(() => lasting.begin(A)).toThrow(
     expect.objectContaining({
       code: "UNAVAILABLE",
-      message: expect.stringContaining("of 6 for all"),
+      message: expect.stringContaining("its share of the server's 6"),
       details: { retryAfter: 1 },
     }),
   );

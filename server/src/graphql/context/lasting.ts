@@ -48,6 +48,6 @@ class Place implements Disposable {
 const tooMany = (most: number): Refusal =>
   new Refusal(
     "UNAVAILABLE",
-    `too many subscriptions and waits of this organization are open (of ${most} for all, as many as stay free beside its own): end some`,
+    `too many subscriptions and waits of this organization are open (its share of the server's ${most} is used up): end some`,
     { retryAfter: 1 },
   );

@@ -101,7 +101,7 @@ export function createDocuments(schema: GraphQLSchema): Documents {
 
 function hold(found: number, most: number, does: string, what: string): void {
   if (found <= most) return;
-  const message = `this operation may ${does} ${found} ${what}, and ${most} is the most: ask for fewer with first`;
+  const message = `this operation may ${does} ${found} ${what}, and the maximum is ${most}: ask for fewer with first`;
   throw new Refusal("QUERY_TOO_COMPLEX", message);
 }
 

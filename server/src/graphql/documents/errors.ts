@@ -42,7 +42,7 @@ export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boo
     if (isOfArguments(cause)) return { message: cut(cause.message), extensions: OF_ARGUMENTS };
     if (isUnavailable(cause)) {
       log.warn({ requestId, path, err: cause }, "the database could not serve a request");
-      const message = "the service cannot reach its database for now: try again";
+      const message = "the service cannot reach its database at present: try again";
       return { message, extensions: { code: "UNAVAILABLE", retryAfter: RETRY_AFTER_SECONDS } };
     }
     log.error({ requestId, path, err: cause }, "a request failed");

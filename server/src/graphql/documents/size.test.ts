@@ -83,7 +83,7 @@ test.each<[string, (count: number) => string, string, number]>([
   ],
 ])("%s: the maximum is accepted, one more is refused", (_, text, what, most) => {
   expect(refusalOf(text(most))).toBeUndefined();
-  expect(refusalOf(text(most + 1))).toMatch(new RegExp(`^the query has \\d+ ${what}, and ${most} is the most$`));
+  expect(refusalOf(text(most + 1))).toMatch(new RegExp(`^the query has \\d+ ${what}, and the maximum is ${most}$`));
 });
 
 test("selections are counted to the last", () => {
@@ -91,7 +91,7 @@ test("selections are counted to the last", () => {
     `{ ${repeat(50, () => "...F")} ...G } fragment F on A { ${repeat(98, (at) => `a${at}`)} } fragment G on A { ${repeat(count, (at) => `b${at}`)} }`;
   // 50 × (1 + 98) + 1 + 49
   expect(refusalOf(text(49))).toBeUndefined();
-  expect(refusalOf(text(50))).toBe("the query has 5001 selections with its fragments spread, and 5000 is the most");
+  expect(refusalOf(text(50))).toBe("the query has 5001 selections with its fragments spread, and the maximum is 5000");
   expect(refusalOf(`query A ${text(49)} query B { a }`)).toContain("5001 selections");
 });
 

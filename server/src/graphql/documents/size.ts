@@ -81,7 +81,7 @@ export function checkSize(document: DocumentNode): { aliases: number } {
 }
 
 function hold(what: string, found: number, most: number): void {
-  if (found > most) throw tooLarge(`the query has ${found} ${what}, and ${most} is the most`);
+  if (found > most) throw tooLarge(`the query has ${found} ${what}, and the maximum is ${most}`);
 }
 
 /** The document as it is written. `longest`: characters of an alias. `names`: how often each response name occurs. */

@@ -99,7 +99,7 @@ function holdRepeats(repeated: Repeated[], variables: Record<string, unknown>, p
       : defaultCharacters;
     left -= times * bytes;
     if (left >= 0) continue;
-    const message = `stands ${times} times within values, which makes the variables larger than ${LIMITS.bodyBytes} bytes`;
+    const message = `is used ${times} times within values, which makes the variables larger than ${LIMITS.bodyBytes} bytes`;
     return void problems.push({ path: shortened(name), code: "too_large", message });
   }
 }

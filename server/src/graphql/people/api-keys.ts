@@ -79,13 +79,13 @@ function addApiKey(builder: Builder): void {
         scope: "admin",
         type: "DateTime",
         nullable: true,
-        description: "When the key was revoked.",
+        description: "When the key was revoked. Null if it was not.",
       }),
       lastUsedAt: t.expose("lastUsedAt", {
         scope: "admin",
         type: "DateTime",
         nullable: true,
-        description: "When the key was last used, to the minute.",
+        description: "When the key was last used, to the minute. Null if it never was.",
       }),
     }),
   });
@@ -147,7 +147,9 @@ function addCreate(builder: Builder): void {
   const input = builder.inputType("CreateApiKeyInput", {
     description: "Input of `createApiKey`.",
     fields: (t) => ({
-      name: t.string({ description: "A name that says what uses the key." }),
+      name: t.string({
+        description: `A name that says what uses the key, of at most ${LIMITS.nameCharacters} characters.`,
+      }),
       scopes: t.stringList({
         description:
           "What the key may do, such as `runs:start`: at least one scope, and none that the caller lacks. `docs/api.md` lists the scopes.",

@@ -83,7 +83,7 @@ function addEvent(builder: Builder, enums: Enums): void {
       detail: t.field({
         scope: "admin",
         type: "JSON",
-        description: "Further details, such as `{from, to}` for a change: an object whose fields depend on `action`.",
+        description: "Further details: an object whose fields depend on `action`, such as `{from, to}` for a change.",
         resolve: ({ event }) => event.detail,
       }),
       hash: t.exposeString("hash", {

@@ -112,7 +112,7 @@ function addQueries(builder: Builder): void {
       nullable: true,
       description:
         "The invitation of a link's token; needs no credential. NOT_FOUND, always in the same words, if the token is wrong, or if the invitation was used, was revoked or has expired.",
-      args: { token: t.arg.string({ description: "What follows `#invitation=` in the link." }) },
+      args: { token: t.arg.string({ description: "The part of the link after `#invitation=`." }) },
       resolve: async (_, { token }, context) => (await findByToken(context.members, token)).invitation,
     }),
   );
@@ -167,12 +167,15 @@ function addAccept(builder: Builder): void {
   const input = builder.inputType("AcceptInvitationInput", {
     description: "Input of `acceptInvitation`.",
     fields: (t) => ({
-      token: t.string({ description: "What follows `#invitation=` in the link." }),
-      name: t.string({ required: false, description: "A new user's name. Only without a credential." }),
-      email: t.string({ required: false, description: "The user's e-mail. Required without a credential." }),
+      token: t.string({ description: "The part of the link after `#invitation=`." }),
+      name: t.string({
+        required: false,
+        description: `A new user's name, of at most ${LIMITS.nameCharacters} characters. Not allowed with a credential.`,
+      }),
+      email: t.string({ required: false, description: "The user's e-mail address. Required without a credential." }),
       password: t.string({
         required: false,
-        description: `The user's password, or a new user's: at least ${LIMITS.passwordCharactersLeast} characters. Required without a credential.`,
+        description: `The user's password, or a new user's, of ${LIMITS.passwordCharactersLeast} to ${LIMITS.passwordCharactersMost} characters. Required without a credential.`,
       }),
     }),
   });

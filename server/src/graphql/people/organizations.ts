@@ -67,7 +67,7 @@ function addUser(builder: Builder): void {
       email: t.string({
         scope: "inherited",
         nullable: true,
-        description: "The user's e-mail. Null if the user is no longer a member of the organization.",
+        description: "The user's e-mail address. Null if the user is no longer a member of the organization.",
         resolve: ({ id }, _, { loaders }) => loaders.memberEmail(id),
       }),
     }),
@@ -150,9 +150,9 @@ function addCreateProject(builder: Builder): void {
     description: "Input of `createProject`.",
     fields: (t) => ({
       handle: t.string({
-        description: `The project's handle: 1 to ${LIMITS.handleCharacters} characters of a-z, 0-9 and -.`,
+        description: `The project's handle: 1 to ${LIMITS.handleCharacters} characters of a-z, 0-9 and -, beginning and ending with a letter or digit.`,
       }),
-      name: t.string({ description: "The project's name." }),
+      name: t.string({ description: `The project's name, of at most ${LIMITS.nameCharacters} characters.` }),
     }),
   });
   builder.mutationField("createProject", (t) =>
@@ -170,7 +170,9 @@ function addCreateProject(builder: Builder): void {
 function addRename(builder: Builder): void {
   const input = builder.inputType("RenameOrganizationInput", {
     description: "Input of `renameOrganization`.",
-    fields: (t) => ({ name: t.string({ description: "The organization's new name." }) }),
+    fields: (t) => ({
+      name: t.string({ description: `The organization's new name, of at most ${LIMITS.nameCharacters} characters.` }),
+    }),
   });
   builder.mutationField("renameOrganization", (t) =>
     t.field({

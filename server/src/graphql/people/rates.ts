@@ -32,7 +32,7 @@ function addRateLimit(builder: Builder, enums: Enums): void {
         type: "DateTime",
         nullable: true,
         description:
-          "When there is room for one request more. Null if there is no limit, or if no request counts at present.",
+          "When one more request becomes available. Null if there is no limit, or if no recent request counts.",
       }),
     }),
   });
@@ -67,12 +67,11 @@ function addUsage(builder: Builder): void {
       runs: t.exposeInt("runs", { scope: "inherited", description: "Runs that were started, by anyone or anything." }),
       steps: t.exposeInt("steps", {
         scope: "inherited",
-        description: "Steps that completed or failed; each visit of a step that is reached again counts.",
+        description: "Steps that completed or failed. Each visit of a task counts.",
       }),
       modelTokens: t.exposeInt("modelTokens", {
         scope: "inherited",
-        description:
-          "Tokens of questions to the language model and of its answers, as it counted them. 0 for a model that does not say.",
+        description: "Tokens that the language model read and wrote, as it reports them. 0 if it reports none.",
       }),
     }),
   });

@@ -59,7 +59,7 @@ function addSecret(builder: Builder): void {
         scope: "secrets:write",
         type: ["Agent"],
         extensions: { cost: { most: LIMITS.secretUsersListed } },
-        description: `The agents whose published version names the secret, or a webhook of which checks signatures with it, by name, at most ${LIMITS.secretUsersListed}.`,
+        description: `The agents that use the secret, in their published version or to check a webhook's signatures: by name, at most ${LIMITS.secretUsersListed}.`,
         resolve: ({ projectId, name }, _, { loaders }) => loaders.secretUsers({ projectId, name }),
       }),
     }),

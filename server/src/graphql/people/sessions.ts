@@ -118,7 +118,7 @@ function addRevoke(builder: Builder): void {
     }),
   );
   builder.objectType("RevokeOtherSessionsResult", {
-    description: "What `revokeOtherSessions` answers.",
+    description: "The outcome of `revokeOtherSessions`.",
     fields: (t) => ({
       revokedCount: t.exposeInt("revokedCount", { scope: "inherited", description: "How many sessions were ended." }),
     }),

@@ -48,7 +48,7 @@ function addLogin(builder: Builder): void {
       description:
         "Signs in with e-mail and password, to the organization last used. An Authorization header is ignored. An operation may have one `login`. RATE_LIMITED after too many failed attempts.",
       args: {
-        email: t.arg.string({ description: "The user's e-mail." }),
+        email: t.arg.string({ description: "The user's e-mail address." }),
         password: t.arg.string({ description: "The user's password." }),
       },
       resolve: (_, credentials, context) => login(context.auth, credentials, loginFrom(context)),
@@ -109,10 +109,14 @@ function addSetup(builder: Builder): void {
     description: "Input of `setup`.",
     fields: (t) => ({
       token: t.string({ description: "The token of the setup link that the server printed." }),
-      organization: t.string({ description: "The organization's name." }),
-      name: t.string({ description: "The owner's name." }),
-      email: t.string({ description: "The owner's e-mail." }),
-      password: t.string({ description: `At least ${LIMITS.passwordCharactersLeast} characters.` }),
+      organization: t.string({
+        description: `The organization's name, of at most ${LIMITS.nameCharacters} characters.`,
+      }),
+      name: t.string({ description: `The owner's name, of at most ${LIMITS.nameCharacters} characters.` }),
+      email: t.string({ description: "The owner's e-mail address." }),
+      password: t.string({
+        description: `The owner's password, of ${LIMITS.passwordCharactersLeast} to ${LIMITS.passwordCharactersMost} characters.`,
+      }),
     }),
   });
   builder.mutationField("setup", (t) =>

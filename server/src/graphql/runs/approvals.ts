@@ -84,7 +84,7 @@ function addApproval(builder: Builder, enums: Enums): void {
       canDecide: t.boolean({
         scope: "inherited",
         description:
-          "Whether you can decide it now: it is open, has not expired, and you have the scope approvals:decide.",
+          "Whether the caller can decide it now: it is open, has not expired, and the caller has the scope `approvals:decide`.",
         resolve: (approval, _, context) => canDecide(approval, callerOf(context), context.clock.now()),
       }),
       createdAt: t.expose("createdAt", {
@@ -108,7 +108,7 @@ function addApproval(builder: Builder, enums: Enums): void {
         scope: "inherited",
         type: "Actor",
         nullable: true,
-        description: "Who decided. Null if nobody did.",
+        description: "Who decided it. Null if nobody did.",
       }),
       comment: t.exposeString("comment", {
         scope: "inherited",
@@ -210,7 +210,7 @@ function addDecide(builder: Builder, enums: Enums): void {
       isUrgent: true,
       type: "Approval",
       description:
-        "Decides an approval, and its run continues. Only the first decision counts: a different one is CONFLICT, and the same one again by the same caller is answered alike.",
+        "Decides an approval, and its run continues. Only the first decision counts: a different one is CONFLICT, and repeating it as the same caller returns the same result.",
       args: { input: t.arg({ type: input, description: "Input of `decideApproval`." }) },
       resolve: (_, { input: { approvalId, decision, comment, answer } }, context) =>
         decideApproval(context.runs, actingOf(context), {

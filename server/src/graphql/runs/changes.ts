@@ -39,7 +39,7 @@ export function addChanges(builder: Builder): void {
       narrowedKeys: true,
       type: "Agent",
       description:
-        "Sends agents as they are created, published, or change, or their drafts do, each in its newest state, at most once every 250 ms, and only if a selected field differs from what was sent last. Sends nothing at first and never completes: read `agents` once the subscription is open. Ends with UNAVAILABLE when too many changes are waiting to be read, or some may have been missed.",
+        "Sends agents as they are created, published or changed, or their drafts are, each in its newest state, at most once every 250 ms, and only if a selected field differs from what was sent last. Sends nothing at first and never completes: read `agents` once the subscription is open. Ends with UNAVAILABLE when too many changes are waiting to be read, or some may have been missed.",
       args: { projectId: t.arg.id({ required: false, description: "Send only agents in this project." }) },
       subscribe: async (_, which, context) =>
         watchAgents(context.runs, callerOf(context), await filterOf(context, which), context.ending.signal),

@@ -41,7 +41,7 @@ function addRunCount(builder: Builder, filter: RunFilterInput): void {
 
 function addBadges(builder: Builder): void {
   builder.objectType("Badges", {
-    description: `How much is open. Each number is at most ${LIMITS.counted}, which means that or more.`,
+    description: `How much is open. Each number is counted up to ${LIMITS.counted}, which means that or more.`,
     fields: (t) => ({
       openRuns: t.exposeInt("openRuns", { scope: "inherited", description: "Runs that have not ended." }),
       openApprovals: t.exposeInt("openApprovals", {

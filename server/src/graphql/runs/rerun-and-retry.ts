@@ -50,7 +50,7 @@ function addRetry(builder: Builder): void {
       version: t.string({
         required: false,
         description:
-          "The version to run. Default: that of the old run. CONFLICT, naming the step, if the tasks before that step differ.",
+          "The version to run. Default: the earlier run's version. CONFLICT, naming the step, if the tasks before that step differ.",
       }),
       idempotencyKey: t.string(IDEMPOTENCY_KEY),
     }),

@@ -74,7 +74,7 @@ function addDraft(builder: Builder, enums: Enums): void {
       }),
       missing: t.exposeStringList("missing", {
         scope: "inherited",
-        description: "The required fields that have no value.",
+        description: "The names of the required fields that have no value.",
       }),
       unread: t.exposeStringList("unread", {
         scope: "inherited",

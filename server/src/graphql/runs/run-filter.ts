@@ -33,7 +33,7 @@ export function addRunFilter(builder: Builder, enums: Enums) {
         required: false,
         description: "Started by an actor of any of these kinds.",
       }),
-      id: t.idList({ required: false, description: "Started by any of these users, API keys or runs." }),
+      id: t.idList({ required: false, description: "Started by any of these users, API keys, triggers or runs." }),
     }),
   });
   return builder.inputType("RunFilter", {

@@ -28,7 +28,7 @@ export function addRunSummary(builder: Builder): void {
     }),
   });
   builder.objectType("RunSummary", {
-    description: "What a list tells of a run at a glance. It is short however large the run's input and error are.",
+    description: "What a list shows of a run. It is short, however large the run's input and error are.",
     extensions: { isPart: true },
     fields: (t) => ({
       input: t.field({

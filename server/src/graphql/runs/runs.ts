@@ -36,7 +36,7 @@ function addRunError(builder: Builder): void {
         scope: "inherited",
         type: "JSON",
         nullable: true,
-        description: `The body: parsed if it is JSON of at most ${LIMITS.errorBodyBytes} bytes, text otherwise, cut after as many. Null if it is empty or not text.`,
+        description: `The body: parsed if it is JSON of at most ${LIMITS.errorBodyBytes} bytes, otherwise text, cut after that many bytes. Null if it is empty or not text.`,
       }),
     }),
   });
@@ -53,7 +53,11 @@ function addRunError(builder: Builder): void {
         nullable: true,
         description: "A sentence about this kind of error.",
       }),
-      detail: t.exposeString("detail", { scope: "inherited", nullable: true, description: "What happened." }),
+      detail: t.exposeString("detail", {
+        scope: "inherited",
+        nullable: true,
+        description: "What happened, as a sentence.",
+      }),
       instance: t.exposeString("instance", {
         scope: "inherited",
         nullable: true,
@@ -69,7 +73,7 @@ function addRunError(builder: Builder): void {
         type: "ErrorResponse",
         nullable: true,
         description:
-          "What the endpoint answered, if the error is about that. Null in an attempt that another one followed: see `Attempt.response`.",
+          "The endpoint's response, if the error is about one. Null in an attempt that was followed by another: see `Attempt.response`.",
       }),
     }),
   });

@@ -43,7 +43,7 @@ function addStart(builder: Builder): void {
       }),
       wait: t.int({
         required: false,
-        description: `Seconds, 1 to ${LIMITS.waitSeconds}: the answer is sent when the run ends or pauses, or after this time. Only one field of an operation may wait.`,
+        description: `How many seconds to wait for the run to end or pause before the answer is sent, from 1 to ${LIMITS.waitSeconds}. Default: it is sent at once. Only one field of an operation may wait.`,
       }),
     }),
   });

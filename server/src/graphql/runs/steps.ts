@@ -145,7 +145,7 @@ function addStep(builder: Builder, enums: Enums): void {
       }),
       attemptCount: t.int({
         scope: "inherited",
-        description: "How many attempts it has, however many of them `attempts` lists.",
+        description: "How many attempts there have been in all.",
         resolve: countAttempts,
       }),
       attempts: t.field({

@@ -88,7 +88,10 @@ function addUpdate(builder: Builder, { configuration, policy }: Inputs): void {
     description: "Input of `updateTrigger`. What is left out stays as it is.",
     fields: (t) => ({
       triggerId: t.id({ description: "The trigger's id." }),
-      name: t.string({ required: false, description: "The trigger's new name." }),
+      name: t.string({
+        required: false,
+        description: `The trigger's new name, of at most ${LIMITS.nameCharacters} characters.`,
+      }),
       trigger: t.field({
         type: configuration,
         required: false,

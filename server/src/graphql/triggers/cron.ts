@@ -69,7 +69,7 @@ export function addCron(builder: Builder): void {
       scope: "agents:read",
       type: ["CronInstant"],
       description:
-        "The next times at which the trigger's schedule is due, between the `startsAt` and `endsAt` of its policy. Of a paused trigger, when it would be due. Empty for a type without a schedule.",
+        "The next times at which the trigger's schedule is due, between the `startsAt` and `endsAt` of its policy. For a paused trigger, the times at which it would be due. Empty for a type without a schedule.",
       args: { count: t.arg.int(COUNT) },
       extensions: COUNTED,
       resolve: (trigger, { count }, context) =>

@@ -55,7 +55,8 @@ function addEvent(builder: Builder): void {
       event: t.exposeString("event", { scope: "inherited", description: "What happened: the event's name." }),
       sourceId: t.exposeString("sourceId", {
         scope: "inherited",
-        description: "The id that its source gave to the event. Published again with this id, it is the same event.",
+        description:
+          "The id that its source gave to the event. Publishing it again with this id returns the same event.",
       }),
       time: t.expose("time", { scope: "inherited", type: "DateTime", description: "When it happened." }),
       at: t.expose("at", { scope: "inherited", type: "DateTime", description: "When it was published." }),
@@ -73,14 +74,14 @@ function addEvent(builder: Builder): void {
         scope: "runs:read",
         type: ["Trigger"],
         extensions: EXPLAINED,
-        description: `The triggers that the event matches, newest first: computed now, with the triggers as they are now, so they may differ from those that fired. Of the newest ${LIMITS.eventTriggersExplained} triggers of its source, those on the event first.`,
+        description: `The triggers that the event matches, newest first: computed now, with the triggers as they are now, so they may differ from those that fired. Only the newest ${LIMITS.eventTriggersExplained} triggers of its source are considered, those on an event of this name first.`,
         resolve: async (event, _, context) => (await context.loaders.explained(event)).matches,
       }),
       misses: t.field({
         scope: "runs:read",
         type: ["EventMiss"],
         extensions: EXPLAINED,
-        description: `The triggers of its source that the event does not match, newest first, and why: computed now, with the triggers as they are now. Of the newest ${LIMITS.eventTriggersExplained}.`,
+        description: `The triggers of its source that the event does not match, newest first, and why: computed now, with the same triggers as \`matches\`.`,
         resolve: async (event, _, context) => (await context.loaders.explained(event)).misses,
       }),
       firings: t.field({
@@ -107,7 +108,7 @@ function addEventOfFiring(builder: Builder): void {
       type: "Event",
       nullable: true,
       description:
-        "The event that the trigger fired on. Null if there was none, if it is no longer kept, or if it was published to more than the caller reaches.",
+        "The event that the trigger fired on. Null if there was none, if it is no longer kept, or if the caller is a narrowed API key that does not reach all that the event was published to.",
       resolve: ({ eventId }, _, { loaders }) => eventId && loaders.event(eventId),
     }),
   );

@@ -78,17 +78,18 @@ function addFiring(builder: Builder, enums: Enums): void {
       policy: t.exposeString("policy", {
         scope: "inherited",
         nullable: true,
-        description: "Why the firing was skipped: the name of the policy, or `changed` or `paused`.",
+        description:
+          "Why the firing was skipped: the name of the policy, or `changed` or `paused`. Null if it was not.",
       }),
       code: t.exposeString("code", {
         scope: "inherited",
         nullable: true,
-        description: "The error code of the refusal.",
+        description: "The error code of the refusal. Null if there was none.",
       }),
       message: t.exposeString("message", {
         scope: "inherited",
         nullable: true,
-        description: "The sentence of the refusal.",
+        description: "The refusal as a sentence. Null if there was none.",
       }),
       fields: t.field({
         scope: "inherited",
@@ -140,7 +141,7 @@ function addFiring(builder: Builder, enums: Enums): void {
         scope: "runs:read",
         type: "Firing",
         nullable: true,
-        description: "The firing that this one repeats. Null if it repeats none, or if that one is no longer kept.",
+        description: "The firing that this one replays. Null if it replays none, or if that one is no longer kept.",
         resolve: ({ replayOf }, _, { loaders }) => replayOf && loaders.firing(replayOf),
       }),
     }),

@@ -122,8 +122,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
         scope: "agents:read",
         type: "DateTime",
         nullable: true,
-        description:
-          "Until when the URL before the present one works, too. Null if there was none, or its time is over.",
+        description: "When the previous URL stops working. Null if there is none that still works.",
         resolve: async ({ id, type }, _, { loaders, clock }) => {
           const until = kindOf(type).hasUrl ? (await loaders.token(id))?.formerUntil : undefined;
           return until && until.getTime() > clock.now() ? until : null;
@@ -133,7 +132,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
         scope: "agents:read",
         nullable: true,
         description:
-          "A shell command that calls `url` with a small sample of what the agent needs: `{}` if the policy has a `mapping`, or without `agents:read`. Null for a type that is not called by URL, and where calls must be signed.",
+          "A shell command that calls `url` with a small sample of what the agent needs: `{}` if the policy has a `mapping`, or without `agents:read`. Null for a type that is not called by URL, and if calls must be signed.",
         resolve: async (trigger, _, context) => {
           if (trigger.policy["signature"]) return null;
           const url = await shownUrl(trigger, context);

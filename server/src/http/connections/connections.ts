@@ -78,7 +78,7 @@ export function mostConnections(files: number): { strangers: MostStrangers; call
 const tooMany = (most: number): Refusal =>
   new Refusal(
     "UNAVAILABLE",
-    `too many connections of this organization are open (of ${most} for all, as many as stay free beside its own): close some`,
+    `too many connections of this organization are open (its share of the server's ${most} is used up): close some`,
     { retryAfter: 1 },
   );
 

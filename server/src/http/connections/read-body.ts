@@ -26,7 +26,7 @@ const BYTES_PER_PIECE = 250;
 const lateBody = (): HttpRefusal =>
   new HttpRefusal(
     408,
-    `the request body did not arrive in time: ${LIMITS.bodyProgressBytes} bytes of it, or its end, in each ${LIMITS.bodyProgressSeconds} s`,
+    `the request body did not arrive in time: send at least ${LIMITS.bodyProgressBytes} bytes, or all that is left, every ${LIMITS.bodyProgressSeconds} s`,
   );
 
 const lengthOf = ({ headers }: IncomingMessage): number | undefined =>

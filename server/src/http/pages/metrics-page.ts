@@ -46,7 +46,7 @@ export async function sendMetrics(exchange: Exchange, metrics: Metrics): Promise
 async function admitReader(options: MetricsPageOptions, exchange: Exchange): Promise<void> {
   const { organizationId } = await admit(options, exchange, NEEDS);
   if (await options.firstOrganization.has(organizationId)) return;
-  throw new Refusal("FORBIDDEN", "metrics are of the whole installation: they are for its first organization");
+  throw new Refusal("FORBIDDEN", "metrics cover the whole installation: only its first organization may read them");
 }
 
 function refuse({ isUnavailable, log }: MetricsPageOptions, exchange: Exchange, error: unknown): void {
@@ -59,7 +59,7 @@ function refuse({ isUnavailable, log }: MetricsPageOptions, exchange: Exchange, 
   }
   const { requestId } = exchange;
   if (isUnavailable(error)) {
-    const message = "the service cannot reach its database for now: try again, or read metrics at METRICS_PORT";
+    const message = "the service cannot reach its database at present: try again, or read metrics at METRICS_PORT";
     return sendError(exchange, 503, "UNAVAILABLE", message, { "retry-after": "1" });
   }
   log.error({ requestId, reason: messageOf(error) }, "metrics failed");

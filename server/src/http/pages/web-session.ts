@@ -41,7 +41,7 @@ export function admitOwnPages(publicUrl: string | undefined): (exchange: Exchang
     if (!scheme)
       throw new Refusal(
         "FORBIDDEN",
-        "only a page of this server may ask for this: Origin must be that of PUBLIC_URL, or a loopback name with the port that is asked",
+        "only a page of this server may do this: Origin must be that of PUBLIC_URL, or a loopback name with the port of the request",
       );
     const cookie = new Cookie(scheme === "https:");
     return { cookie, refreshToken: cookie.valueIn(request.headers.cookie) };
@@ -56,7 +56,7 @@ export async function signIn(options: SessionOptions, exchange: Exchange, page: 
   // The browser forgets its cookie now, so nobody else would end that session.
   if (page.refreshToken !== undefined)
     await endSession(auth, page.refreshToken, from).catch((error: unknown) =>
-      auth.log.warn({ reason: messageOf(error) }, "the session that a sign-in replaced was not ended"),
+      auth.log.warn({ reason: messageOf(error) }, "the session that a sign-in replaced could not be ended"),
     );
   return signedIn(opened, page.cookie);
 }

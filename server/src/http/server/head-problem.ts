@@ -17,7 +17,7 @@ export function headProblem(request: IncomingMessage): HeadProblem | undefined {
   if (hostsIn(rawHeaders) > 1) return { status: 400, message: "the request has more than one Host header" };
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
-    return { status: 501, message: "a body may be sent in chunks, and in no other transfer coding" };
+    return { status: 501, message: "a body may be sent in chunks, but in no other transfer coding" };
   return undefined;
 }
 

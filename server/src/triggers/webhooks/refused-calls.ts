@@ -45,6 +45,6 @@ export function createRefusedCalls(clock: Clock): RefusedCalls {
 const tooMany = (retryAfter: number): Refusal =>
   new Refusal(
     "RATE_LIMITED",
-    `too many calls of this webhook were refused (${LIMITS.refusedCallsPerAddress} of one address at once, then one a minute): try again in ${retryAfter} s`,
+    `too many calls of this webhook were refused (at most ${LIMITS.refusedCallsPerAddress} per address at once, then one a minute): try again in ${retryAfter} s`,
     { retryAfter },
   );

@@ -40,7 +40,7 @@ export async function admitConnection({ admission, log }: WebSocketParts, connec
       return true;
     }
     const { requestId } = extra;
-    log.warn({ requestId, reason: messageOf(error) }, "a WebSocket's credential could not be looked at");
+    log.warn({ requestId, reason: messageOf(error) }, "a WebSocket's credential could not be checked");
     extra.socket.close(TRY_AGAIN_LATER, "Try again later");
   }
   return true;

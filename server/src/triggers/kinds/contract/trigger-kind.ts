@@ -1,4 +1,4 @@
-/** The contract of a kind of trigger (ARCHITECTURE.md, "How to add a kind of trigger"). */
+/** The contract of a kind of trigger (ARCHITECTURE.md, "How to add something"). */
 import type { FieldProblem } from "../../../lib/errors.ts";
 import type { ProjectId, TriggerId } from "../../../lib/ids.ts";
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
