@@ -3,7 +3,7 @@
  * ago: an organization displaces its own first, and never what another one holds less of.
  */
 import type { OrganizationId } from "../lib/ids.ts";
-import { Largest, type Sized } from "./largest.ts";
+import { Largest, unplaced, type Sized } from "./largest.ts";
 
 /** Values in the order of their last use. */
 type Own<Value> = Sized & { organizationId: OrganizationId; values: Map<string, Value>; newest?: string };
@@ -69,7 +69,7 @@ export class FairCache<Value> {
   }
 
   #begin(organizationId: OrganizationId): Own<Value> {
-    const own = { organizationId, values: new Map<string, Value>(), size: 0, place: -1 };
+    const own = { organizationId, values: new Map<string, Value>(), ...unplaced };
     this.#own.set(organizationId, own);
     this.#bySize.add(own);
     return own;

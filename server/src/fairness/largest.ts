@@ -1,8 +1,16 @@
-/** Which of many is the largest, while their sizes change: a binary heap in which each knows its place. */
-export type Sized = { size: number; place: number };
+/**
+ * Finds the largest of many while their sizes change: a binary heap in which each knows its place. Of equals it is the one that
+ * has had its size longest, so that those who have least take turns at being the largest.
+ */
+export type Sized = { size: number; place: number; since: number };
+
+/** For a new one. */
+export const unplaced = { size: 0, place: -1, since: 0 };
 
 export class Largest<Item extends Sized> {
   readonly #items: Item[] = [];
+  /** Numbers the changes of sizes. */
+  #changes = 0;
 
   /** Undefined: there is none. */
   get first(): Item | undefined {
@@ -18,22 +26,26 @@ export class Largest<Item extends Sized> {
     const last = this.#items.pop()!;
     if (last === item) return;
     this.#put(last, item.place);
-    this.moved(last);
+    this.#settle(last);
   }
 
   /** Its size changed. */
   moved(item: Item): void {
-    for (let above = parentOf(item); above >= 0 && this.#items[above]!.size < item.size; above = parentOf(item))
-      this.#swap(item, above);
-    for (let below = this.#largerChild(item); below !== undefined; below = this.#largerChild(item))
-      this.#swap(item, below);
+    item.since = ++this.#changes;
+    this.#settle(item);
   }
 
-  /** Undefined: none is larger than itself. */
-  #largerChild({ place, size }: Item): number | undefined {
-    const [left, right] = [2 * place + 1, 2 * place + 2];
-    const child = (this.#items[right]?.size ?? -1) > (this.#items[left]?.size ?? -1) ? right : left;
-    return (this.#items[child]?.size ?? -1) > size ? child : undefined;
+  #settle(item: Item): void {
+    for (let above = parentOf(item); above >= 0 && isBefore(item, this.#items[above]!); above = parentOf(item))
+      this.#swap(item, above);
+    for (let below = this.#childBefore(item); below; below = this.#childBefore(item)) this.#swap(item, below.place);
+  }
+
+  /** Undefined: it comes before both. */
+  #childBefore(item: Item): Item | undefined {
+    const [left, right] = [this.#items[2 * item.place + 1], this.#items[2 * item.place + 2]];
+    const child = left && right && isBefore(right, left) ? right : left;
+    return child && isBefore(child, item) ? child : undefined;
   }
 
   #swap(item: Item, place: number): void {
@@ -47,6 +59,9 @@ export class Largest<Item extends Sized> {
     item.place = place;
   }
 }
+
+const isBefore = (one: Sized, other: Sized): boolean =>
+  one.size > other.size || (one.size === other.size && one.since < other.since);
 
 /** Negative for the first. */
 const parentOf = ({ place }: Sized): number => Math.ceil(place / 2) - 1;

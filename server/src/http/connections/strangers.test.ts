@@ -37,6 +37,12 @@ test("when there are too many in all, the address that has most gives way, also 
   expect(closed).toEqual(["many1", "old1"]);
 });
 
+test("addresses with one each give way in turn, the oldest first", () => {
+  const { closed, open } = crowd(100, 10);
+  for (let count = 0; count < 1_000; count++) open(`single${count}`, `${count}`);
+  expect(closed).toEqual(Array.from({ length: 900 }, (_, index) => `${index}`));
+});
+
 test("what has left or became a caller's counts no longer", () => {
   const { strangers, closed, open } = crowd(3, 2);
   const [one, two] = [open("a", "a1"), open("a", "a2")];

@@ -4,15 +4,17 @@
  * of the address that has most. So no address pushes out the connections of others that have fewer.
  */
 import type { Duplex } from "node:stream";
+import { Largest, unplaced, type Sized } from "../../fairness/largest.ts";
 
 export type MostStrangers = { all: number; perAddress: number };
 
+/** An address's connections, in the order in which they were opened. */
+type Own = Sized & { address: string; sockets: Set<Duplex> };
+
 export class Strangers {
   readonly #most: MostStrangers;
-  /** In the order in which they were opened. */
-  readonly #byAddress = new Map<string, Set<Duplex>>();
-  /** At each number the addresses with so many connections: what to close is found in one step, also among 10,000. */
-  readonly #bySize: Set<string>[] = [];
+  readonly #byAddress = new Map<string, Own>();
+  readonly #bySize = new Largest<Own>();
   #size = 0;
 
   constructor(most: MostStrangers) {
@@ -25,39 +27,45 @@ export class Strangers {
 
   /** `isProxy`: one that is trusted, whose clients have addresses of their own; only the bound of all holds for it. */
   add(address: string, socket: Duplex, isProxy: boolean): void {
-    const own = this.#byAddress.get(address) ?? new Set();
-    if (own.size === 0) this.#byAddress.set(address, own);
-    own.add(socket);
-    this.#size++;
-    this.#moved(address, own.size - 1, own.size);
-    if (!isProxy && own.size > this.#most.perAddress) this.#close(address);
-    else if (this.#size > this.#most.all) this.#close(this.#bySize.at(-1)!.values().next().value!);
+    const own = this.#byAddress.get(address) ?? this.#begin(address);
+    own.sockets.add(socket);
+    this.#grow(own, 1);
+    if (!isProxy && own.size > this.#most.perAddress) this.#closeOldest(own);
+    else if (this.#size > this.#most.all) this.#closeOldest(this.#bySize.first!);
   }
 
   /** Whether it was one. */
   delete(address: string, socket: Duplex): boolean {
     const own = this.#byAddress.get(address);
-    if (!own?.delete(socket)) return false;
-    if (own.size === 0) this.#byAddress.delete(address);
-    this.#size--;
-    this.#moved(address, own.size + 1, own.size);
+    if (!own?.sockets.delete(socket)) return false;
+    this.#grow(own, -1);
+    if (own.size > 0) return true;
+    this.#byAddress.delete(address);
+    this.#bySize.delete(own);
     return true;
   }
 
   has(address: string, socket: Duplex): boolean {
-    return this.#byAddress.get(address)?.has(socket) ?? false;
+    return this.#byAddress.get(address)?.sockets.has(socket) ?? false;
   }
 
-  #close(address: string): void {
-    const oldest = this.#byAddress.get(address)!.values().next().value!;
+  #begin(address: string): Own {
+    const own = { address, sockets: new Set<Duplex>(), ...unplaced };
+    this.#byAddress.set(address, own);
+    this.#bySize.add(own);
+    return own;
+  }
+
+  #grow(own: Own, by: number): void {
+    own.size += by;
+    this.#size += by;
+    this.#bySize.moved(own);
+  }
+
+  #closeOldest({ address, sockets }: Own): void {
+    const oldest = sockets.values().next().value!;
     // Its own `close` comes later, and it must not be chosen twice.
     this.delete(address, oldest);
     oldest.destroy();
-  }
-
-  #moved(address: string, from: number, to: number): void {
-    this.#bySize[from]?.delete(address);
-    if (to > 0) (this.#bySize[to] ??= new Set()).add(address);
-    while (this.#bySize.at(-1)?.size === 0) this.#bySize.pop();
   }
 }
