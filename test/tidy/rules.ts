@@ -159,7 +159,7 @@ const TIMERS_OF_THEIR_OWN = [
   "server/src/llm/llm.ts",
   "server/src/main.ts",
   "server/src/outbound/interruption.ts",
-  "server/src/runs/admit-runs.ts",
+  "server/src/runs/unpark-runs.ts",
   "server/src/runs/decide-approval.ts",
   "server/src/runs/watch/wait-for-run.ts",
   "server/src/triggers/firings/map-input.ts",

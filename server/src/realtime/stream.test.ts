@@ -1,18 +1,18 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test, vi } from "vitest";
 import { Hub } from "./hub.ts";
-import { Door, stream } from "./stream.ts";
+import { Wakeup, stream } from "./stream.ts";
 
 const listenersOf = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
 describe("a stream", () => {
   const open = (outer = new AbortController().signal) => {
     const disposed = vi.fn<() => void>();
-    const door = new Door();
+    const wakeup = new Wakeup();
     const values = stream(outer, { [Symbol.dispose]: disposed }, async function* (signal) {
-      for (let count = 1; await door.pass(signal); count++) yield count;
+      for (let count = 1; await wakeup.wait(signal); count++) yield count;
     });
-    return { door, values, disposed };
+    return { wakeup, values, disposed };
   };
 
   test("gives what the generator yields, and leaves its source at the end", async () => {
@@ -30,7 +30,7 @@ describe("a stream", () => {
     expect(before.disposed).toHaveBeenCalledTimes(1);
 
     const between = open();
-    between.door.notify();
+    between.wakeup.notify();
     expect(await between.values.next()).toEqual({ done: false, value: 1 });
     await between.values.return!();
     expect(between.disposed).toHaveBeenCalledTimes(1);
@@ -59,17 +59,17 @@ describe("a stream", () => {
 
   test("a thousand values leave no listener behind", async () => {
     const outer = new AbortController();
-    const { door, values } = open(outer.signal);
+    const { wakeup, values } = open(outer.signal);
     let inner: AbortSignal | undefined;
     const counted = stream(outer.signal, { [Symbol.dispose]: () => {} }, async function* (signal) {
       inner = signal;
-      while (await door.pass(signal)) yield 1;
+      while (await wakeup.wait(signal)) yield 1;
     });
     for (let count = 0; count < 1_000; count++) {
       const next = counted.next();
       // The value is awaited before it comes.
       await Promise.resolve();
-      door.notify();
+      wakeup.notify();
       await next;
     }
     expect(listenersOf(inner!)).toBe(1);
@@ -80,17 +80,17 @@ describe("a stream", () => {
   });
 });
 
-test("a door lets one pass for any number of notices since the last", async () => {
-  const door = new Door();
+test("any number of notices since the last wait end the next one", async () => {
+  const wakeup = new Wakeup();
   const { signal } = new AbortController();
-  door.notify();
-  door.notify();
-  expect(await door.pass(signal)).toBe(true);
+  wakeup.notify();
+  wakeup.notify();
+  expect(await wakeup.wait(signal)).toBe(true);
   let passed = false;
-  const second = door.pass(signal).then((open) => (passed = open));
+  const second = wakeup.wait(signal).then((notified) => (passed = notified));
   await new Promise(setImmediate);
   expect(passed).toBe(false);
-  door.notify();
+  wakeup.notify();
   expect(await second).toBe(true);
 });
 

@@ -40,19 +40,19 @@ async function* ending<Value>(values: AsyncGenerator<Value, void, undefined>, en
   }
 }
 
-/** A door that opens with `notify` and shuts behind each that passes. */
-export class Door {
-  #open = false;
+/** Wakes one loop: any number of calls of `notify` end one `wait`, the present or the next. */
+export class Wakeup {
+  #isNotified = false;
   #waiting: (() => void) | undefined;
 
   notify(): void {
-    this.#open = true;
+    this.#isNotified = true;
     this.#waiting?.();
   }
 
-  /** Resolves at a notice since the last pass; false when `signal` aborts first. */
-  async pass(signal: AbortSignal): Promise<boolean> {
-    if (!this.#open && !signal.aborted) {
+  /** Resolves at a notice since the last wait; false when `signal` aborts first. */
+  async wait(signal: AbortSignal): Promise<boolean> {
+    if (!this.#isNotified && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#waiting = resolve;
       signal.addEventListener("abort", this.#waiting);
@@ -60,7 +60,7 @@ export class Door {
       signal.removeEventListener("abort", this.#waiting);
       this.#waiting = undefined;
     }
-    this.#open = false;
+    this.#isNotified = false;
     return !signal.aborted;
   }
 }

@@ -6,7 +6,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Rounds } from "../fairness/rounds.ts";
 import type { Feeds } from "./feed.ts";
 import type { Notices } from "./notices.ts";
-import { Door, stream } from "./stream.ts";
+import { Wakeup, stream } from "./stream.ts";
 
 const UPDATE_MS = 250;
 
@@ -31,23 +31,23 @@ export function watchFeed<Message, Shown>(
   signal: AbortSignal,
   { fits: mayFit, show }: Watched<Message, Shown>,
 ): AsyncIterableIterator<Shown> {
-  const door = new Door();
+  const wakeup = new Wakeup();
   let ending: Refusal | undefined;
   const sources = new DisposableStack();
   const endWith = (reason: Refusal): void => {
     ending = reason;
     sources.dispose();
-    door.notify();
+    wakeup.notify();
   };
   const reader = sources.use(
-    feeds.open(organizationId, { notify: () => door.notify(), lose: () => endWith(tooSlow()) }),
+    feeds.open(organizationId, { notify: () => wakeup.notify(), lose: () => endWith(tooSlow()) }),
   );
   // Changes made meanwhile are unknown.
   sources.use(notices.onMissed(() => endWith(missed())));
   /** 250 subscriptions with 3,000 changes each held the thread for 1.5 s at a stretch. */
   const turn = (): Promise<void> | undefined => rounds.next(organizationId);
   return stream(signal, sources, async function* (ended) {
-    while (await door.pass(ended)) {
+    while (await wakeup.wait(ended)) {
       await turn();
       // An entity that changes again meanwhile goes to the end, for the next round.
       for (const message of reader.round()) {

@@ -1,7 +1,7 @@
 /** The consequences of a run's end for its parent, its children and the runs that queue behind it. */
 import { messageOf, Refusal } from "../lib/errors.ts";
 import type { OrganizationId, RunId, TriggerId } from "../lib/ids.ts";
-import { admitRuns } from "./admit-runs.ts";
+import { unparkRuns } from "./unpark-runs.ts";
 import { commitCancel } from "./commit-cancel.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import type { Runs } from "./handle/runs.ts";
@@ -10,7 +10,7 @@ import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 
 /**
  * After the commit of a run's end: makes its parent look at it, cancels the children that it waited for unless it
- * completed, and admits the next queued run of its agent. `mendFamilies` does what a crash or an error leaves undone here.
+ * completed, and unparks the next queued run of its agent. `mendFamilies` does what a crash or an error leaves undone here.
  */
 export async function afterEnd(
   runs: Runs,
@@ -22,7 +22,7 @@ export async function afterEnd(
       await wakeRun(runs, run.organizationId, run.parent.runId, run.id);
     }
     if (run.status !== "completed") await cancelChildren(runs, run.organizationId, run.id);
-    if (run.limited) await admitRuns(runs, run.organizationId, run.agentId);
+    if (run.limited) await unparkRuns(runs, run.organizationId, run.agentId);
   } catch (error) {
     runs.mended = false;
     runs.log.warn({ run: run.id, reason: messageOf(error) }, "a run's end was not told to its relatives");

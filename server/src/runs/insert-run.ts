@@ -11,7 +11,7 @@ import type { Brought } from "../execution/journal/part.ts";
 import type { ApprovalRow } from "../execution/journal/rows.ts";
 import type { Run } from "../execution/run/run.ts";
 import { newIdAt, type OrganizationId } from "../lib/ids.ts";
-import { admitAt, admitRuns } from "./admit-runs.ts";
+import { unparkAt, unparkRuns } from "./unpark-runs.ts";
 import { keyToWrite, type IdempotencyKey } from "./idempotency-key.ts";
 import type { PreparedRun } from "./prepare-run.ts";
 import { draftToWrite, type TakenDraft } from "./run-draft-texts.ts";
@@ -81,11 +81,11 @@ function countStart({ usage, figures }: Runs, { organizationId, startedBy }: Hea
   figures.started[startedBy.kind]++;
 }
 
-/** A run of an agent with a limit is parked until it is admitted; any other is due at its time. */
+/** A run of an agent with a limit is parked until it is unparked; any other is due at its time. */
 async function hintNew(runs: Runs, { id, organizationId, agentId, limited, runAt }: Head): Promise<void> {
   if (!limited) hintDue(runs, organizationId, id, { at: runAt });
-  else if (runAt === null) await admitRuns(runs, organizationId, agentId);
-  else admitAt(runs, organizationId, agentId, runAt);
+  else if (runAt === null) await unparkRuns(runs, organizationId, agentId);
+  else unparkAt(runs, organizationId, agentId, runAt);
 }
 
 type OwnOfHead = { organizationId: OrganizationId; startedBy: Starter } & Partial<

@@ -5,7 +5,7 @@ import { whoOf, type Acting } from "../auth/caller.ts";
 import { badInput, notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
 import { reachesAgent } from "../lib/reach.ts";
-import { admitRuns, limitLoaded, limitRuns } from "./admit-runs.ts";
+import { unparkRuns, limitLoaded, limitRuns } from "./unpark-runs.ts";
 import type { Runs } from "./handle/runs.ts";
 
 /** `concurrency`: how many of the agent's runs may have begun and not ended at the same time; null: any number. */
@@ -35,7 +35,7 @@ export async function setAgentLimit(
   }, organizationId);
   runs.agents.cache.invalidate(organizationId, agentId);
   if (concurrency !== null) limitLoaded(runs, agentId);
-  await admitRuns(runs, organizationId, agentId);
+  await unparkRuns(runs, organizationId, agentId);
   return agent;
 }
 

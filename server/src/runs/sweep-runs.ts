@@ -1,5 +1,5 @@
 import { Loop, type Round } from "../lib/loops/loop.ts";
-import { admitAll } from "./admit-runs.ts";
+import { unparkAll } from "./unpark-runs.ts";
 import { mendFamilies } from "./families.ts";
 import type { Runs } from "./handle/runs.ts";
 
@@ -10,7 +10,7 @@ const MEND_MS = 60_000;
 const SLACK_MS = 60_000;
 
 /**
- * Besides the engine's own sweep: admits queued runs of limited agents and, at the beginning of a term, after an error and
+ * Besides the engine's own sweep: unparks queued runs of limited agents and, at the beginning of a term, after an error and
  * once a minute, does what was left undone between a run's end and its relatives.
  */
 export function sweepRuns(runs: Runs): Loop {
@@ -34,7 +34,7 @@ export function sweepRuns(runs: Runs): Loop {
     }
     try {
       await mend(round);
-      await admitAll(runs, () => round.goesOn());
+      await unparkAll(runs, () => round.goesOn());
     } catch (error) {
       runs.mended = false;
       throw error;

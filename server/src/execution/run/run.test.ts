@@ -58,7 +58,7 @@ test.each<[StepStatus, boolean]>([
   ["cancelled", false],
 ])("a step that is %s is open: %s", (status, isOpen) => expect(isStepOpen(status)).toBe(isOpen));
 
-test("a run is due at once, at the time that was asked for, or when it is admitted", () => {
+test("a run is due at once, at the time that was asked for, or when it is unparked", () => {
   expect(dueAt({ limited: false, runAt: null })).toBe(AT_ONCE);
   expect(dueAt({ limited: false, runAt: now })).toBe(now);
   expect(dueAt({ limited: true, runAt: now })).toBeNull();

@@ -2,7 +2,7 @@
 import { every, until } from "../../lib/clock.ts";
 import type { ProjectId } from "../../lib/ids.ts";
 import type { Within } from "../../lib/reach.ts";
-import { Door, stream } from "../../realtime/stream.ts";
+import { Wakeup, stream } from "../../realtime/stream.ts";
 import type { Badges } from "../handle/badge-counts.ts";
 import type { Runs } from "../handle/runs.ts";
 
@@ -18,25 +18,25 @@ export function watchBadges(
   signal: AbortSignal,
 ): AsyncIterableIterator<Badges> {
   const { organizationId } = within;
-  const door = new Door();
+  const wakeup = new Wakeup();
   const sources = new DisposableStack();
   sources.use(
     runs.changes.subscribe(organizationId, ({ head }) => {
       const changed = head?.deref()?.projectId;
-      if (projectId === undefined || changed === undefined || changed === projectId) door.notify();
+      if (projectId === undefined || changed === undefined || changed === projectId) wakeup.notify();
     }),
   );
-  sources.use(runs.approvals.subscribe(organizationId, () => door.notify()));
-  sources.use(runs.notices.onMissed(() => door.notify()));
+  sources.use(runs.approvals.subscribe(organizationId, () => wakeup.notify()));
+  sources.use(runs.notices.onMissed(() => wakeup.notify()));
   sources.use(
     every(runs.clock, LOOK_MS, () => {
-      door.notify();
+      wakeup.notify();
     }),
   );
-  door.notify();
+  wakeup.notify();
   return stream(signal, sources, async function* (ended) {
     let last: Badges | undefined;
-    while (await door.pass(ended)) {
+    while (await wakeup.wait(ended)) {
       const now = await runs.badgeCounts.add({ within, projectId });
       if (now.openRuns !== last?.openRuns || now.openApprovals !== last.openApprovals) yield (last = now);
       await until(runs.clock, runs.clock.now() + UPDATE_MS, ended).catch(() => {});

@@ -6,7 +6,7 @@ import { until } from "../../lib/clock.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { RunId } from "../../lib/ids.ts";
 import type { Within } from "../../lib/reach.ts";
-import { Door, stream } from "../../realtime/stream.ts";
+import { Wakeup, stream } from "../../realtime/stream.ts";
 import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
 import { listStepsAfter, readRun } from "../read/read.ts";
 import { stepFromWrite } from "../../execution/journal/read-rows.ts";
@@ -24,12 +24,12 @@ export async function watchRun(
   runId: RunId,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Run>> {
-  const door = new Door();
+  const wakeup = new Wakeup();
   // A slow reader holds no payload: what has left memory meanwhile is read again.
   let newest: WeakRef<Head> | undefined;
   const subscription = runs.hub.subscribe(runId, (notice) => {
     newest = notice === "changed" ? undefined : new WeakRef(notice.head);
-    door.notify();
+    wakeup.notify();
   });
   const first = await readOr(runs, within, runId, subscription);
   return stream(signal, subscription, async function* (ended) {
@@ -45,7 +45,7 @@ export async function watchRun(
         if (revision > first.revision) await pause(runs, ended);
       }
       run = undefined;
-      if (!(await door.pass(ended))) return;
+      if (!(await wakeup.wait(ended))) return;
     }
   });
 
@@ -74,14 +74,14 @@ export async function watchRunEvents(
   after: number,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<RunEvent>> {
-  const door = new Door();
+  const wakeup = new Wakeup();
   let kept: Kept[] = [];
   let characters = 0;
   let reads = true;
   const readAgain = (): void => {
     reads = true;
     kept = [];
-    door.notify();
+    wakeup.notify();
   };
   const subscription = runs.hub.subscribe(runId, (notice) => {
     if (notice === "changed") return readAgain();
@@ -91,13 +91,13 @@ export async function watchRunEvents(
       characters += charactersOf(steps);
       if (kept.length > MAX_KEPT || characters > MAX_KEPT_CHARACTERS) return readAgain();
     }
-    door.notify();
+    wakeup.notify();
   });
   await readOr(runs, within, runId, subscription);
-  door.notify();
+  wakeup.notify();
   return stream(signal, subscription, async function* (ended) {
     let shown = after;
-    while (await door.pass(ended)) {
+    while (await wakeup.wait(ended)) {
       const changes = kept;
       const wasRead = reads;
       kept = [];

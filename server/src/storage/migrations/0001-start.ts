@@ -306,7 +306,7 @@ create index runs_owned on runs (owner) where owner is not null;
 -- Children
 create index runs_of_parent on runs (parent_run_id, id desc) where parent_run_id is not null;
 create index runs_ended_children on runs (finished_at) where parent_run_id is not null;
--- An agent with a limit (runs/admit-runs.ts): how many have begun, and who is next. With both in one index, 10,000 ends with
+-- An agent with a limit (runs/unpark-runs.ts): how many have begun, and who is next. With both in one index, 10,000 ends with
 -- 10,000 waiting read 50 million rows.
 create index runs_begun on runs (agent_id)
   where limited and (status in ('running', 'paused') or (status = 'pending' and wake_at is not null));

@@ -1,12 +1,12 @@
 /**
  * Runs of a trigger that go one after the other (`overlap: queue`). A run that has to wait is written with its firing, and both say
- * so; it is parked (`runs/admit-runs.ts`). The trigger's row decides whose turn it is.
+ * so; it is parked (`runs/unpark-runs.ts`). The trigger's row decides whose turn it is.
  */
 import { OPEN_STATUSES_SQL } from "../../execution/run/states.ts";
 import { conflict } from "../../lib/errors.ts";
 import type { AgentId, FiringId, RunId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { admitRuns } from "../../runs/admit-runs.ts";
+import { unparkRuns } from "../../runs/unpark-runs.ts";
 import type { Query } from "../../storage/database.ts";
 import type { Trigger } from "../store/trigger.ts";
 import type { Firings } from "./firings.ts";
@@ -88,7 +88,7 @@ export async function release(
     ]);
     return trigger["agent_id"] as AgentId;
   }, organizationId);
-  if (agentId) await admitRuns(runs, organizationId, agentId);
+  if (agentId) await unparkRuns(runs, organizationId, agentId);
 }
 
 /** The first run that still is to begin, and all firings before it, wait no longer. */

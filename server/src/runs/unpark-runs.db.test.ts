@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { newId, type RunId } from "../lib/ids.ts";
 import type { Database, Row } from "../storage/database.ts";
-import { admitRuns } from "./admit-runs.ts";
+import { unparkRuns } from "./unpark-runs.ts";
 import { idle, openRuns, type TestRuns } from "./runs.testsuite.ts";
 
 let databases: Databases;
@@ -25,7 +25,7 @@ const WAITING = 5_000;
 test.each([
   ["of 5,000 that wait the oldest", 2],
   ["beside 5,000 that wait for the one that their trigger started before the only other one", WAITING + 1],
-])("%s is admitted in a room of one, and no more than a hundred rows are read for it", async (_, first) => {
+])("%s is unparked in a room of one, and no more than a hundred rows are read for it", async (_, first) => {
   const { runs, caller } = opened;
   const { organizationId } = caller;
   const agentId = await opened.agentOf("do: [{pause: {wait: PT1H}}]");
@@ -40,10 +40,10 @@ test.each([
     [ids, organizationId, agentId, caller.user.id, new Date(runs.clock.now()), first],
   );
   const before = await readRows();
-  await admitRuns(runs, organizationId, agentId);
+  await unparkRuns(runs, organizationId, agentId);
   const spent = (await readRows()) - before;
-  const admitted = await database.query("select id from runs where agent_id = $1 and wake_at is not null", [agentId]);
-  expect(admitted.map(({ id }: Row) => id)).toEqual([ids[first - 1]]);
+  const unparked = await database.query("select id from runs where agent_id = $1 and wake_at is not null", [agentId]);
+  expect(unparked.map(({ id }: Row) => id)).toEqual([ids[first - 1]]);
   expect(spent).toBeLessThanOrEqual(100);
 });
 
