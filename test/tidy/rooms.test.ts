@@ -29,8 +29,6 @@ const LONGER = new Set([
   "web/src/api/client.ts",
   "web/src/components/json-view.tsx",
   "web/src/components/palette/palette.tsx",
-  "web/src/components/runs/runs-table.tsx",
-  "web/src/components/table/use-pages.ts",
   "web/src/forms/approval/approval-card.tsx",
   "web/src/forms/credentials-form.tsx",
   "web/src/forms/input-form.tsx",
@@ -39,17 +37,11 @@ const LONGER = new Set([
   "web/src/forms/run/run-form.tsx",
   "web/src/pages/agent/definition-bar.tsx",
   "web/src/pages/agent/definition-tab.tsx",
-  "web/src/pages/agent/versions.tsx",
   "web/src/pages/events/publish-event.tsx",
   "web/src/pages/invitation/invitation.tsx",
   "web/src/pages/run/actions.tsx",
-  "web/src/pages/run/loaded-run.tsx",
-  "web/src/pages/run/steps.tsx",
   "web/src/pages/settings/create-key.tsx",
-  "web/src/pages/settings/invitations.tsx",
-  "web/src/pages/settings/members.tsx",
   "web/src/pages/settings/secret-form.tsx",
-  "web/src/pages/settings/secrets.tsx",
 ]);
 
 const sample = (path: string, text: string) => parse(`server/src/${path}`, text);

@@ -9,7 +9,7 @@ import { Empty } from "../notice.tsx";
 import { List } from "../table/list.tsx";
 import { useFresh } from "../table/use-fresh.ts";
 import { useListKeys } from "../table/use-list-keys.ts";
-import { usePages } from "../table/use-pages.ts";
+import { usePages, type PagesRead } from "../table/use-pages.ts";
 import { CancelChosen, runsText } from "./cancel-chosen.tsx";
 import { chooseIn } from "./choose-runs.ts";
 import { columnsOf, RunRow } from "./run-row.tsx";
@@ -27,81 +27,96 @@ type Props = {
   empty?: ReactNode;
 };
 
-export const RunsTable = (props: Props) => <OneList key={JSON.stringify(props.filter)} {...props} />;
+export const RunsTable = (props: Props) => <RunsOfFilter key={JSON.stringify(props.filter)} {...props} />;
 
-/** The runs of one filter. */
-function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
-  const pages = usePages<ListedRunFragment>(`runs ${JSON.stringify(filter)}`, ROW_PX);
-  const fresh = useFresh();
-  const [chosen, setChosen] = useState(NONE);
-  const { items, table } = pages;
-  const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
-  const oldest = pages.isWhole ? "" : items.at(-1)?.createdAt;
-  useLive(
-    RunsChangedDocument,
-    { projectId: onlyOne(filter.projectId), agentId: onlyOne(filter.agentId) },
-    {
-      onMissed: pages.readAgain,
-      onData: ({ runsChanged }) => {
-        const isNew = oldest !== undefined && !known.has(runsChanged.id) && runsChanged.createdAt > oldest;
-        if (isNew && fits(runsChanged, filter)) fresh.add(runsChanged.id);
-      },
-    },
-  );
-  const showFresh = (): void => {
-    fresh.clear();
-    pages.readAgain({ fromStart: true });
-    scrollTo({ top: 0 });
-  };
-  const latest = useRef(items);
-  useEffect(() => void (latest.current = items), [items]);
-  // The same one always: rows are drawn again only when their run changes.
-  const choose = useCallback((id: string, isRange: boolean): void => {
-    setChosen((before) => chooseIn(latest.current, before, { id, isRange }));
-  }, []);
+function RunsOfFilter({ filter, hasAgent = true, onFilter, empty }: Props) {
+  const pages = usePages({
+    name: `runs ${JSON.stringify(filter)}`,
+    rowPx: ROW_PX,
+    query: RunsDocument,
+    variablesOf: (page) => ({ filter, ...page }),
+    connectionOf: ({ runs }) => runs,
+  });
+  const { items, table, isWhole } = pages;
+  const fresh = useFreshRuns(pages, filter);
+  const { chosen, isAllChosen, choose, chooseAll, clear } = useChosenRuns(items);
   const onChoose = useMay().may("runs:cancel") ? choose : undefined;
   useListKeys({ list: table, ...(onChoose && { onChoose }), ...(onFilter && { onFilter }) });
-  const isAllChosen = items.length > 0 && items.every(({ id }) => chosen.has(id));
   const box = onChoose && (
     <Checkbox
       size="xs"
       aria-label="Select all loaded runs"
       checked={isAllChosen}
       indeterminate={chosen.size > 0 && !isAllChosen}
-      onChange={() => setChosen(isAllChosen ? NONE : new Set(items.map(({ id }) => id)))}
+      onChange={chooseAll}
     />
   );
-  const columns = columnsOf(hasAgent, box);
   const ended = new Set(chosen.size === 0 ? [] : items.filter(({ finishedAt }) => finishedAt).map(({ id }) => id));
-
   return (
     <div className={classes["runs"]}>
       <List
+        what="the runs"
         pages={pages}
-        columns={columns}
+        columns={columnsOf(hasAgent, box)}
         className={classes["table"]}
-        fresh={fresh.count}
-        onShowFresh={showFresh}
+        fresh={fresh}
         empty={empty ?? <NoRuns />}
-        query={RunsDocument}
-        variablesOf={(page) => ({ filter, ...page })}
-        connectionOf={({ runs }) => runs}
         renderRow={(run) => (
           <RunRow key={run.id} run={run} hasAgent={hasAgent} isChosen={chosen.has(run.id)} onChoose={onChoose} />
         )}
+        below={isWhole && items.length > 0 && <p className={classes["end"]}>{runsText(items.length)}</p>}
       />
-      {pages.isWhole && items.length > 0 && <p className={classes["end"]}>{runsText(items.length)}</p>}
       {chosen.size > 0 && (
         <CancelChosen
           key={chosen.size}
           chosen={[...chosen]}
           open={[...chosen].filter((id) => !ended.has(id))}
-          filter={isAllChosen && !pages.isWhole ? filter : undefined}
-          onDone={() => setChosen(NONE)}
+          filter={isAllChosen && !isWhole ? filter : undefined}
+          onDone={clear}
         />
       )}
     </div>
   );
+}
+
+/** The runs that have come meanwhile and belong into the list. */
+function useFreshRuns({ items, isWhole, readAgain }: PagesRead<ListedRunFragment>, filter: RunFilter) {
+  const { count, add, clear } = useFresh();
+  const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
+  const oldest = isWhole ? "" : items.at(-1)?.createdAt;
+  useLive(
+    RunsChangedDocument,
+    { projectId: onlyOne(filter.projectId), agentId: onlyOne(filter.agentId) },
+    {
+      onMissed: readAgain,
+      onData: ({ runsChanged }) => {
+        const isNew = oldest !== undefined && !known.has(runsChanged.id) && runsChanged.createdAt > oldest;
+        if (isNew && fits(runsChanged, filter)) add(runsChanged.id);
+      },
+    },
+  );
+  const onShow = (): void => {
+    clear();
+    readAgain({ fromStart: true });
+    scrollTo({ top: 0 });
+  };
+  return { count, onShow };
+}
+
+/** The ids of the runs that were chosen, and what chooses others. */
+function useChosenRuns(items: readonly ListedRunFragment[]) {
+  const [chosen, setChosen] = useState(NONE);
+  const latest = useRef(items);
+  useEffect(() => void (latest.current = items), [items]);
+  // The same one always: rows are drawn again only when their run changes.
+  const choose = useCallback((id: string, isRange: boolean): void => {
+    setChosen((before) => chooseIn(latest.current, before, { id, isRange }));
+  }, []);
+  const isAllChosen = items.length > 0 && items.every(({ id }) => chosen.has(id));
+  const clear = (): void => setChosen(NONE);
+  /** All that were read, or none if these are chosen. */
+  const chooseAll = (): void => setChosen(isAllChosen ? NONE : new Set(items.map(({ id }) => id)));
+  return { chosen, isAllChosen, choose, chooseAll, clear };
 }
 
 const NoRuns = () => (

@@ -1,63 +1,110 @@
 /**
- * The list component of every page whose list has no end: it says that it is loading, empty or refused, reads more as one goes down, and
- * keeps new rows behind a button, so that no row moves under the pointer.
+ * The list of every page. It says that it is loading, empty or refused. A list without an end has `usePages`, which reads more as one
+ * goes down; any other is given the one page that was read.
  */
 import type { ReactNode } from "react";
 import { Button } from "@mantine/core";
 import type { AnyVariables } from "@urql/core";
-import { PageOfRows, type PageQuery } from "./page-of-rows.tsx";
+import { PageOfRows } from "./page-of-rows.tsx";
+import { ListProblem, Rows, type PageRead } from "./rows.tsx";
 import { Table, type Column } from "./table.tsx";
 import { MAX_FRESH } from "./use-fresh.ts";
-import { OF_A_PAGE, type Pages } from "./use-pages.ts";
+import type { Pages } from "./use-pages.ts";
 import classes from "./list.module.css";
 
-type Props<Item, Data, Variables extends AnyVariables> = Omit<PageQuery<Item, Data, Variables>, "variables"> & {
-  pages: Pages<Item>;
+type Drawn<Item> = {
   columns: readonly Column[];
+  /** Its tables' own class. */
   className: string | undefined;
-  variablesOf: (page: { first: number; after: string | null }) => Variables;
-  /** How many rows are new, and showing them. */
-  fresh: number;
-  onShowFresh: () => void;
-  /** In the place of a list without rows. */
-  empty: ReactNode;
-  /** Above the rows. */
-  children?: ReactNode;
+  renderRow: (item: Item) => ReactNode;
 };
 
-export function List<Item, Data, Variables extends AnyVariables>({
-  pages,
-  columns,
-  className,
-  variablesOf,
-  fresh,
-  onShowFresh,
-  empty,
-  children,
-  ...query
-}: Props<Item, Data, Variables>) {
-  const { table, near, beforePx, afterPx, items, isWhole, isBusy } = pages;
-  const isEmpty = isWhole && items.length === 0;
+type OnePage<Item> = Drawn<Item> & {
+  page: PageRead<Item>;
+  /** Divides the rows among several tables. */
+  inTables?: (items: readonly Item[], tableOf: (items: readonly Item[]) => ReactNode) => ReactNode;
+};
+
+type ManyPages<Item, Data, Variables extends AnyVariables> = Drawn<Item> & {
+  pages: Pages<Item, Data, Variables>;
+  /** So many bars stand there until the first rows have come, and until more have. */
+  toCome?: { first: number; more: number };
+};
+
+type Props<Item, Data, Variables extends AnyVariables> = {
+  /** As in "Loading the API keys". */
+  what: string;
+  /** New rows wait behind a button, so that no row moves under the pointer: how many there are, and showing them. */
+  fresh?: { count: number; onShow: () => void };
+  /** In the place of a list without rows. */
+  empty?: ReactNode;
+  above?: ReactNode;
+  below?: ReactNode;
+} & (OnePage<Item> | ManyPages<Item, Data, Variables>);
+
+const TO_COME = { first: 12, more: 4 };
+/** The bars of a list that is one page. */
+const FEW = 5;
+
+export function List<Item, Data, Variables extends AnyVariables>(props: Props<Item, Data, Variables>) {
+  const { what, fresh, empty, above, below } = props;
+  const { isBusy, isEmpty } = "pages" in props ? props.pages : stateOf(props.page);
   return (
     <>
-      <ShowNew count={fresh} onShow={onShowFresh} />
-      {children}
+      {isBusy && (
+        <span className="visually-hidden" role="status">
+          Loading {what}
+        </span>
+      )}
+      {fresh && <ShowNew {...fresh} />}
+      {above}
       {isEmpty && empty}
-      {/* It stays while there is nothing in it: its one page is what says so. */}
-      <div hidden={isEmpty}>
-        <Table ref={table} columns={columns} className={className} isBusy={isBusy}>
-          <Spacer px={beforePx} columns={columns.length} />
-          {near.map(({ key, index, after }) => (
-            <PageOfRows
-              key={key}
-              {...query}
-              {...{ pages, columns, index, after }}
-              variables={variablesOf({ first: OF_A_PAGE, after })}
-            />
-          ))}
-          <Spacer px={afterPx} columns={columns.length} />
-        </Table>
-      </div>
+      {"pages" in props ? <EndlessTable {...props} /> : <ReadTables {...props} />}
+      {below}
+    </>
+  );
+}
+
+const stateOf = ({ items, refusal }: PageRead<unknown>) => ({
+  isBusy: !items && !refusal,
+  isEmpty: items?.length === 0,
+});
+
+/** The pages near the screen, and the room of the others. */
+function EndlessTable<Item, Data, Variables extends AnyVariables>(props: ManyPages<Item, Data, Variables>) {
+  const { pages, columns, className, renderRow, toCome = TO_COME } = props;
+  const { table, near, beforePx, afterPx, isBusy, isEmpty } = pages;
+  return (
+    // It stays while there is nothing in it: its one page is what says so.
+    <div hidden={isEmpty}>
+      <Table ref={table} columns={columns} className={className} isBusy={isBusy}>
+        <Spacer px={beforePx} columns={columns.length} />
+        {near.map(({ key, index, after }) => (
+          <PageOfRows
+            key={key}
+            {...{ pages, index, after, columns, renderRow }}
+            toCome={index === 0 ? toCome.first : toCome.more}
+          />
+        ))}
+        <Spacer px={afterPx} columns={columns.length} />
+      </Table>
+    </div>
+  );
+}
+
+/** The rows of the one page, or what stands in their place. Rows that were read stay below the reason why they are not read again. */
+function ReadTables<Item>({ page, columns, className, renderRow, inTables }: OnePage<Item>) {
+  const { items, refusal, readAgain } = page;
+  const { isBusy, isEmpty } = stateOf(page);
+  const tableOf = (some: PageRead<Item>["items"]): ReactNode => (
+    <Table columns={columns} className={className} isBusy={isBusy}>
+      <Rows page={{ ...page, items: some }} index={0} {...{ columns, renderRow }} toCome={FEW} />
+    </Table>
+  );
+  return (
+    <>
+      {items && refusal && <ListProblem refusal={refusal} readAgain={readAgain} />}
+      {!isEmpty && (items && inTables ? inTables(items, tableOf) : tableOf(items))}
     </>
   );
 }

@@ -1,47 +1,30 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import type { AnyVariables, TypedDocumentNode } from "@urql/core";
+import type { AnyVariables } from "@urql/core";
 import { useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { RefusedRows } from "./refused-rows.tsx";
-import { RowsToCome, type Column } from "./table.tsx";
-import type { Pages } from "./use-pages.ts";
+import { pageIn, Rows } from "./rows.tsx";
+import type { Column } from "./table.tsx";
+import { OF_A_PAGE, type Pages } from "./use-pages.ts";
 
-type Connection<Item> = { nodes: Item[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
-
-/** The query for a list's pages, and how a row is drawn. */
-export type PageQuery<Item, Data, Variables> = {
-  query: TypedDocumentNode<Data, Variables>;
-  /** The variables of the page after `after`. */
-  variables: Variables;
-  connectionOf: (data: Data) => Connection<Item> | null | undefined;
-  renderRow: (item: Item) => ReactNode;
-  /** So many rows stand there until the first have come, and until more have. */
-  toCome?: { first: number; more: number };
-};
-
-type Props<Item, Data, Variables> = PageQuery<Item, Data, Variables> & {
-  pages: Pages<Item>;
+type Props<Item, Data, Variables extends AnyVariables> = {
+  pages: Pages<Item, Data, Variables>;
   index: number;
   after: string | null;
   columns: readonly Column[];
+  renderRow: (item: Item) => ReactNode;
+  toCome: number;
 };
 
-const TO_COME = { first: 12, more: 4 };
-
-/** One page of a long list: it asks for its rows, and again when the list is read again. */
+/** One page of a list without an end: it asks for its rows, and again when the list is read again. */
 export function PageOfRows<Item, Data, Variables extends AnyVariables>({
-  pages: { policyOf, tell, tellRefused, round },
+  pages: { query, variablesOf, connectionOf, policyOf, tell, tellRefused, round },
   index,
   after,
-  columns,
-  query,
-  variables,
-  connectionOf,
-  renderRow,
-  toCome = TO_COME,
+  ...drawn
 }: Props<Item, Data, Variables>) {
   const [requestPolicy] = useState(() => policyOf(after));
-  const [{ data, error }, readAgain] = useRead({ query, variables, requestPolicy });
+  const variables = variablesOf({ first: OF_A_PAGE, after });
+  const [asked, readAgain] = useRead({ query, variables, requestPolicy });
+  const { data, error } = asked;
   const page = data && connectionOf(data);
   useEffect(() => {
     if (page) tell(index, page.nodes, page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);
@@ -53,8 +36,5 @@ export function PageOfRows<Item, Data, Variables extends AnyVariables>({
     readIn.current = round;
     readAgain();
   });
-  if (!page && error)
-    return <RefusedRows index={index} columns={columns.length} refusal={refusalIn(error)} onAgain={readAgain} />;
-  if (!page) return <RowsToCome columns={columns} count={index === 0 ? toCome.first : toCome.more} />;
-  return <tbody data-page={index}>{page.nodes.map(renderRow)}</tbody>;
+  return <Rows page={pageIn(asked, page?.nodes, readAgain)} index={index} {...drawn} />;
 }

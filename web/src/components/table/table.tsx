@@ -28,20 +28,3 @@ export const Table = ({ columns, className, isBusy = false, ref, children }: Pro
     {children}
   </table>
 );
-
-const WIDTHS = ["64%", "80%", "52%", "72%"];
-
-/** Rows that are still to come, as high as those that will stand there. */
-export const RowsToCome = ({ columns, count }: { columns: readonly Column[]; count: number }) => (
-  <tbody data-still="loading" aria-hidden="true">
-    {Array.from({ length: count }, (_, row) => (
-      <tr key={row}>
-        {columns.map(({ word, isSilent, className }, column) => (
-          <td key={word} className={className}>
-            {!isSilent && <span className={classes["bar"]} style={{ width: WIDTHS[(row + column) % WIDTHS.length] }} />}
-          </td>
-        ))}
-      </tr>
-    ))}
-  </tbody>
-);

@@ -1,5 +1,5 @@
 /** The versions that were published, newest first: each is compared with the text, or published again. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Button } from "@mantine/core";
 import { OlderVersionsDocument, PublishVersionDocument, type VersionPageFragment } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
@@ -23,7 +23,6 @@ type Props = {
 };
 
 export function Versions({ agentId, page, version, compared, isChanged, mayWrite, onCompare, onPublished }: Props) {
-  const mutate = useMutate();
   const { shown, older } = useOlder({
     id: agentId,
     newest: page,
@@ -35,51 +34,69 @@ export function Versions({ agentId, page, version, compared, isChanged, mayWrite
     <section className={classes["versions"]} aria-label="Versions">
       <h2>Versions</h2>
       <ul>
-        {shown.map((one) => (
-          <li key={one.id}>
-            <strong>{one.version}</strong> {one.version === version && <span>published</span>}
-            <span className="dim">
-              <Time at={one.createdAt} />, {one.createdBy.name}
-            </span>
-            <span className="line">
-              {(isChanged || one.version !== version) && (
-                <Button
-                  variant="default"
-                  size="compact-xs"
-                  aria-pressed={compared === one.version}
-                  onClick={() => onCompare(compared === one.version ? undefined : one.version)}
-                >
-                  {compared === one.version ? "Stop comparing" : `Compare with ${one.version}`}
-                </Button>
+        {shown.map((one) => {
+          const isPublished = one.version === version;
+          return (
+            <VersionLine key={one.id} version={one} isPublished={isPublished}>
+              {(isChanged || !isPublished) && (
+                <Compare version={one.version} isCompared={compared === one.version} onCompare={onCompare} />
               )}
-              {mayWrite && one.version !== version && (
+              {mayWrite && !isPublished && (
                 <Button variant="default" size="compact-xs" onClick={() => setAsked(one.version)}>
                   Publish {one.version} again
                 </Button>
               )}
-            </span>
-          </li>
-        ))}
+            </VersionLine>
+          );
+        })}
       </ul>
       <Older word="Older versions" older={older} />
-      {asked && (
-        <Confirm
-          title={`Publish ${asked} again?`}
-          verb={`Publish ${asked}`}
-          act={async () => {
-            const { publishAgentVersion } = await mutate(PublishVersionDocument, {
-              input: { agentId, version: asked },
-            });
-            onPublished(asked, publishAgentVersion!.definition!);
-          }}
-          onClose={() => setAsked(undefined)}
-        >
-          <p>
-            New runs use {asked} instead of {version}. Runs that have started keep their version, and {version} can be
-            published again.
-          </p>
-        </Confirm>
-      )}
+      {asked && <PublishAgain {...{ agentId, version, asked, onPublished }} onClose={() => setAsked(undefined)} />}
     </section>
+  );
+}
+
+type LineProps = { version: VersionPageFragment["nodes"][number]; isPublished: boolean; children: ReactNode };
+
+/** `children`: what can be done with it. */
+const VersionLine = ({ version: { version, createdAt, createdBy }, isPublished, children }: LineProps) => (
+  <li>
+    <strong>{version}</strong> {isPublished && <span>published</span>}
+    <span className="dim">
+      <Time at={createdAt} />, {createdBy.name}
+    </span>
+    <span className="line">{children}</span>
+  </li>
+);
+
+type CompareProps = { version: string; isCompared: boolean; onCompare: Props["onCompare"] };
+
+const Compare = ({ version, isCompared, onCompare }: CompareProps) => (
+  <Button
+    variant="default"
+    size="compact-xs"
+    aria-pressed={isCompared}
+    onClick={() => onCompare(isCompared ? undefined : version)}
+  >
+    {isCompared ? "Stop comparing" : `Compare with ${version}`}
+  </Button>
+);
+
+/** `asked`: the version that replaces the published one. */
+type AgainProps = Pick<Props, "agentId" | "version" | "onPublished"> & { asked: string; onClose: () => void };
+
+function PublishAgain({ agentId, version, asked, onPublished, onClose }: AgainProps) {
+  const mutate = useMutate();
+  const publish = async (): Promise<void> => {
+    const { publishAgentVersion } = await mutate(PublishVersionDocument, { input: { agentId, version: asked } });
+    onPublished(asked, publishAgentVersion!.definition!);
+  };
+  return (
+    <Confirm title={`Publish ${asked} again?`} verb={`Publish ${asked}`} act={publish} onClose={onClose}>
+      <p>
+        New runs use {asked} instead of {version}. Runs that have started keep their version, and {version} can be
+        published again.
+      </p>
+    </Confirm>
   );
 }

@@ -9,7 +9,6 @@ import {
   AgentsRunsDocument,
   FrameDocument,
   type AgentFilter,
-  type AgentRowFragment,
   type AgentStatus,
 } from "../../api/documents.ts";
 import { useLive } from "../../api/hooks.ts";
@@ -107,7 +106,13 @@ function Filters({ search, box }: { search: AgentsSearch; box: React.RefObject<H
 type FilteredProps = { filter: AgentFilter; isFiltered: boolean; isOfProject: boolean; onFilter: () => void };
 
 function FilteredAgents({ filter, isFiltered, isOfProject, onFilter }: FilteredProps) {
-  const pages = usePages<AgentRowFragment>(`agents ${JSON.stringify(filter)}`, ROW_PX);
+  const pages = usePages({
+    name: `agents ${JSON.stringify(filter)}`,
+    rowPx: ROW_PX,
+    query: AgentsDocument,
+    variablesOf: (page) => ({ filter, ...page }),
+    connectionOf: ({ agentsConnection }) => agentsConnection,
+  });
   const fresh = useFresh();
   const scope = { projectId: (filter.projectId as string[] | undefined)?.[0] ?? null };
   const { items, table, isWhole } = pages;
@@ -137,19 +142,19 @@ function FilteredAgents({ filter, isFiltered, isOfProject, onFilter }: FilteredP
       <List
         // Another one once the first have come: what stands above it then may push it down, which is no jump of what was read.
         key={isWhole || items.length > 0 ? "read" : "to come"}
+        what="the agents"
         pages={pages}
         columns={COLUMNS}
         className={classes["table"]}
-        fresh={fresh.count}
-        onShowFresh={showFresh}
+        fresh={{ count: fresh.count, onShow: showFresh }}
         empty={isFiltered ? <NothingFits /> : <NoAgents isOfProject={isOfProject} mayWrite={may("agents:write")} />}
-        query={AgentsDocument}
-        variablesOf={(page) => ({ filter, ...page })}
-        connectionOf={({ agentsConnection }) => agentsConnection}
         renderRow={(agent) => <AgentRow key={agent.id} agent={agent} hasProjects={hasProjects} mayRun={mayRun} />}
         toCome={TO_COME}
+        below={
+          isWhole &&
+          items.length > OF_A_PAGE && <p className={classes["end"]}>{items.length.toLocaleString()} agents</p>
+        }
       />
-      {isWhole && items.length > OF_A_PAGE && <p className={classes["end"]}>{items.length.toLocaleString()} agents</p>}
     </div>
   );
 }

@@ -18,7 +18,7 @@ import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { List } from "../../components/table/list.tsx";
 import { useFresh } from "../../components/table/use-fresh.ts";
-import { usePages } from "../../components/table/use-pages.ts";
+import { usePages, type PagesRead } from "../../components/table/use-pages.ts";
 import { Tabs } from "../../components/tabs.tsx";
 import { ApprovalRow, columnsOf } from "./approval-row.tsx";
 import classes from "./approvals.module.css";
@@ -53,7 +53,13 @@ export function Approvals({ search }: { search: ApprovalsSearch }) {
 function Inbox({ search: { project, show, open }, isDecided }: { search: ApprovalsSearch; isDecided: boolean }) {
   const of = (status: ApprovalStatus[]) => ({ status, ...(project && { projectId: [project] }) });
   const filter = of(isDecided ? DECIDED : OPEN);
-  const pages = usePages<ApprovalCardFragment>(`approvals ${JSON.stringify(filter)}`, ROW_PX);
+  const pages = usePages({
+    name: `approvals ${JSON.stringify(filter)}`,
+    rowPx: ROW_PX,
+    query: ApprovalsDocument,
+    variablesOf: (page) => ({ filter, direction: isDecided ? ("desc" as const) : ("asc" as const), ...page }),
+    connectionOf: ({ approvals }) => approvals,
+  });
   const { items, table, isWhole } = pages;
   const { fresh, showFresh } = useFreshApprovals({ pages, isDecided, open: of(OPEN), decided: of(DECIDED) });
   const navigate = useNavigate();
@@ -84,15 +90,12 @@ function Inbox({ search: { project, show, open }, isDecided }: { search: Approva
   return (
     <div className={classes["list"]}>
       <List
+        what="the approvals"
         pages={pages}
         columns={columnsOf(isDecided)}
         className={classes["table"]}
-        fresh={fresh}
-        onShowFresh={showFresh}
+        fresh={{ count: fresh, onShow: showFresh }}
         empty={isDecided ? <NoneDecided /> : <NoneOpen />}
-        query={ApprovalsDocument}
-        variablesOf={(page) => ({ filter, direction: isDecided ? ("desc" as const) : ("asc" as const), ...page })}
-        connectionOf={({ approvals }) => approvals}
         renderRow={(approval) => (
           <ApprovalRow
             key={approval.id}
@@ -102,9 +105,8 @@ function Inbox({ search: { project, show, open }, isDecided }: { search: Approva
             onMade={made}
           />
         )}
-      >
-        {open && !shown && (isWhole || items.length > 0) && <Linked key={open} id={open} />}
-      </List>
+        above={open && !shown && (isWhole || items.length > 0) && <Linked key={open} id={open} />}
+      />
     </div>
   );
 }
@@ -139,7 +141,7 @@ function Linked({ id }: { id: string }) {
 
 type Filter = { status: ApprovalStatus[]; projectId?: string[] };
 type FreshOf = {
-  pages: ReturnType<typeof usePages<ApprovalCardFragment>>;
+  pages: PagesRead<ApprovalCardFragment>;
   isDecided: boolean;
   open: Filter;
   decided: Filter;

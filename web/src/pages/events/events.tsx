@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { EventsChangedDocument, EventsDocument, type EventLineFragment } from "../../api/documents.ts";
+import { EventsChangedDocument, EventsDocument } from "../../api/documents.ts";
 import { useLive } from "../../api/hooks.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Empty } from "../../components/notice.tsx";
@@ -58,16 +58,21 @@ export function Events({ search: { source, publish } }: { search: EventsSearch }
 }
 
 function SourceEvents({ source }: { source: string | undefined }) {
-  const pages = usePages<EventLineFragment>(`events ${source}`, ROW_PX);
+  const pages = usePages({
+    name: `events ${source}`,
+    rowPx: ROW_PX,
+    query: EventsDocument,
+    variablesOf: (page) => ({ filter: source ? { source: [source] } : null, ...page }),
+    connectionOf: ({ events }) => events,
+  });
   const fresh = useFresh();
-  const { items, table, isWhole } = pages;
+  const { items, table, isEmpty } = pages;
   const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
   const showFresh = (): void => {
     fresh.clear();
     pages.readAgain({ fromStart: true });
     scrollTo({ top: 0 });
   };
-  const isEmpty = isWhole && items.length === 0;
   useLive(
     EventsChangedDocument,
     {},
@@ -85,15 +90,12 @@ function SourceEvents({ source }: { source: string | undefined }) {
   return (
     <div>
       <List
+        what="the events"
         pages={pages}
         columns={COLUMNS}
         className={classes["events"]}
-        fresh={fresh.count}
-        onShowFresh={showFresh}
+        fresh={{ count: fresh.count, onShow: showFresh }}
         empty={<NoEvents source={source} />}
-        query={EventsDocument}
-        variablesOf={(page) => ({ filter: source ? { source: [source] } : null, ...page })}
-        connectionOf={({ events }) => events}
         renderRow={(event) => <EventRow key={event.id} event={event} />}
       />
     </div>

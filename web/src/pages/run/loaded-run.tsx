@@ -2,7 +2,12 @@
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useSyncExternalStore } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { RunOutcomeDocument, type RunPageQuery } from "../../api/documents.ts";
+import {
+  RunOutcomeDocument,
+  type ApprovalCardFragment,
+  type RunHeadFragment,
+  type RunPageQuery,
+} from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
 import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
@@ -17,6 +22,7 @@ import { CancelRun, Starts } from "./actions.tsx";
 import { Facts, fieldsIn } from "./facts.tsx";
 import { Questions } from "./questions.tsx";
 import { RunError } from "./run-error.tsx";
+import type { RunView } from "./run-view.ts";
 import { definedIn, type Change, type RunSearch } from "./search.ts";
 import { Sentence } from "./sentence.tsx";
 import { Steps } from "./steps.tsx";
@@ -33,28 +39,15 @@ export function LoadedRun({ data, search }: { data: RunPageQuery; search: RunSea
   const { view, refusal, again } = useRunView(run);
   // Not with each step that changes.
   const head = useSyncExternalStore(view.head.watch, view.head.get);
-  useStatusIcon(head.status);
-  const { refusal: unread, readOutcome } = useOutcome(run.id, head.status);
+  const { status, error } = head;
+  useStatusIcon(status);
+  const { refusal: unread, readOutcome } = useOutcome(run.id, status);
   const show = useShow(run.id);
   const { asked, others, hasMoreAsked, hasMoreOthers } = useQuestions(data);
   const said = useMemo(() => saidIn(run.approvals.nodes), [run.approvals.nodes]);
-  const { agent, status, error } = head;
   return (
     <div className="stack">
-      <PageHead
-        path={[
-          ...IN_RUNS,
-          { word: agent.name, to: "/agents/$agentId", params: { agentId: agent.id }, search: { tab: "runs" } },
-        ]}
-        tabTitle={`${lookOf(status).word} · ${agent.name}`}
-        title={agent.name}
-        mark={<StatusMark status={status} />}
-        facts={<Facts head={head} run={run} />}
-      >
-        <Starts run={head} view={view} chosenStep={search.step} />
-        <CopyButton label="Copy link" text={location.href} size="compact-md" isIconWhenNarrow />
-        <CancelRun id={run.id} status={status} />
-      </PageHead>
+      <Head head={head} run={run} view={view} chosenStep={search.step} />
       {refusal && <NotFollowed refusal={refusal} onAgain={again} />}
       {unread && <Problem refusal={unread} action={<TryAgain onClick={readOutcome} />} />}
       {error && <RunError error={error} view={view} onShow={show} />}
@@ -75,22 +68,50 @@ export function LoadedRun({ data, search }: { data: RunPageQuery; search: RunSea
         </section>
       )}
       <Input run={run} />
-      {others.length > 0 && (
-        <section aria-label="Approvals" className={classes["part"]}>
-          <h2>Approvals</h2>
-          {others.map((approval) => (
-            <ApprovalCard key={approval.id} approval={approval} />
-          ))}
-          {hasMoreOthers && (
-            <Link to="/approvals" search={{ show: "decided" }} className="link">
-              Earlier ones
-            </Link>
-          )}
-        </section>
-      )}
+      {others.length > 0 && <EarlierApprovals approvals={others} hasMore={hasMoreOthers} />}
     </div>
   );
 }
+
+type HeadProps = { head: RunHeadFragment; run: Read; view: RunView; chosenStep: number | undefined };
+
+/** The title of a run: its agent, its status, and the buttons that act on it. */
+const Head = ({ head, run, view, chosenStep }: HeadProps) => {
+  const { agent, status } = head;
+  return (
+    <PageHead
+      path={[
+        ...IN_RUNS,
+        { word: agent.name, to: "/agents/$agentId", params: { agentId: agent.id }, search: { tab: "runs" } },
+      ]}
+      tabTitle={`${lookOf(status).word} · ${agent.name}`}
+      title={agent.name}
+      mark={<StatusMark status={status} />}
+      facts={<Facts head={head} run={run} />}
+    >
+      <Starts run={head} view={view} chosenStep={chosenStep} />
+      <CopyButton label="Copy link" text={location.href} size="compact-md" isIconWhenNarrow />
+      <CancelRun id={run.id} status={status} />
+    </PageHead>
+  );
+};
+
+type EarlierProps = { approvals: readonly ApprovalCardFragment[]; hasMore: boolean };
+
+/** Those that were decided before the page was opened. */
+const EarlierApprovals = ({ approvals, hasMore }: EarlierProps) => (
+  <section aria-label="Approvals" className={classes["part"]}>
+    <h2>Approvals</h2>
+    {approvals.map((approval) => (
+      <ApprovalCard key={approval.id} approval={approval} />
+    ))}
+    {hasMore && (
+      <Link to="/approvals" search={{ show: "decided" }} className="link">
+        Earlier ones
+      </Link>
+    )}
+  </section>
+);
 
 const Input = ({ run: { input, draftText } }: { run: Read }) =>
   (fieldsIn(input) > 0 || draftText !== null) && (
@@ -101,13 +122,7 @@ const Input = ({ run: { input, draftText } }: { run: Read }) =>
     </section>
   );
 
-const NotFollowed = ({
-  refusal,
-  onAgain,
-}: {
-  refusal: Parameters<typeof Problem>[0]["refusal"];
-  onAgain: () => void;
-}) => (
+const NotFollowed = ({ refusal, onAgain }: { refusal: Refusal; onAgain: () => void }) => (
   <Problem
     refusal={refusal}
     action={

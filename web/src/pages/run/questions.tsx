@@ -5,6 +5,7 @@ import type { ApprovalCardFragment } from "../../api/documents.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
 import { countText } from "../../lib/counts.ts";
 import type { RunView } from "./run-view.ts";
+import { kindOf } from "./step-kinds.ts";
 import classes from "./run.module.css";
 
 type Props = {
@@ -30,7 +31,7 @@ export function Questions({ asked, hasMore, view, onDecided }: Props) {
 /** Those after them come when these are decided. */
 function More({ shown, view }: { shown: number; view: RunView }) {
   const steps = useSyncExternalStore(view.shown.watch, view.shown.get);
-  const open = steps.filter(({ kind, status }) => kind === "approval" && status === "paused").length;
+  const open = steps.filter((step) => kindOf(step).isQuestion && step.status === "paused").length;
   return (
     <p>
       and {open > shown ? `${countText(open - shown)} more` : "more"}:{" "}

@@ -1,6 +1,7 @@
 /** The lines of the waterfall: the steps as a tree, and after them the tasks that no step has reached. */
 import type { RunPageQuery, StepRowFragment } from "../../api/documents.ts";
-import { tookOf, WAITING } from "./spans.ts";
+import { tookOf } from "./spans.ts";
+import { kindOf } from "./step-kinds.ts";
 
 export type Task = NonNullable<RunPageQuery["run"]>["agentVersion"]["tasks"][number];
 type StepStatus = StepRowFragment["status"];
@@ -127,7 +128,7 @@ const lengthOf = (step: StepRowFragment): number => tookOf(step) ?? step.duratio
 function flat(steps: readonly StepRowFragment[], tree: Tree, status: "failed" | "slow"): StepLine[] {
   const isFailed = (step: StepRowFragment): boolean => step.status === "failed";
   const isLeast = (step: StepRowFragment): boolean => !tree.get(step.number)?.some(isFailed);
-  const busy = steps.filter(({ number, kind }) => !tree.has(number) && !WAITING.has(kind));
+  const busy = steps.filter((step) => !tree.has(step.number) && !kindOf(step).isWait);
   const longest = Math.max(...busy.map(lengthOf));
   const shown =
     status === "failed"

@@ -5,6 +5,7 @@ import { countText } from "../../lib/counts.ts";
 import { nameOf } from "./rows.ts";
 import type { RunView } from "./run-view.ts";
 import type { Change } from "./search.ts";
+import { kindOf } from "./step-kinds.ts";
 import classes from "./run.module.css";
 
 type Props = {
@@ -17,7 +18,7 @@ export function RunError({ error: { title, detail, status, type, stepNumber }, v
   const steps = useSyncExternalStore(view.shown.watch, view.shown.get);
   const step = steps.find(({ number }) => number === stepNumber);
   const tries = step?.attemptCount ?? 0;
-  const hasResponse = step?.kind === "http";
+  const hasResponse = step !== undefined && kindOf(step).hasResponse;
   return (
     <section className={classes["error"]} aria-label="Error">
       <h2>

@@ -1,13 +1,11 @@
 /** When a step was being executed: a span for each attempt, because a retry resets the step's own start. */
 import type { StepRowFragment } from "../../api/documents.ts";
 import type { Span } from "../../lib/time-axis.ts";
+import { kindOf } from "./step-kinds.ts";
 
 export type StepSpan = Span & { number: number; status: StepRowFragment["status"] };
 
 type Timed = Pick<StepRowFragment, "status" | "startedAt" | "finishedAt" | "attempts" | "attemptCount">;
-
-/** Kinds that wait for somebody or something: nothing is being done while they last. */
-export const WAITING: ReadonlySet<string> = new Set(["approval", "wait", "listen"]);
 
 /** If there are more attempts than were read (run.graphql), those after them are one span. `now`: ms since 1970. */
 export function spansOf({ status, startedAt, finishedAt, attempts, attemptCount }: Timed, now: number): StepSpan[] {
@@ -41,6 +39,6 @@ export function tookOf({ startedAt, finishedAt, attempts }: Timed, now = 0): num
 /** For the axis: steps that enclose others are not busy themselves, nor are those that have waited. A wait that has not ended counts as busy. */
 export function busyTimes(steps: readonly StepRowFragment[], now: number): Span[] {
   const parents = new Set(steps.map(({ parentNumber }) => parentNumber));
-  const hasWaited = ({ kind, finishedAt }: StepRowFragment): boolean => WAITING.has(kind) && finishedAt !== null;
+  const hasWaited = (step: StepRowFragment): boolean => kindOf(step).isWait === true && step.finishedAt !== null;
   return steps.flatMap((step) => (parents.has(step.number) || hasWaited(step) ? [] : spansOf(step, now)));
 }

@@ -43,32 +43,15 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
   }, [steps, folded, status, tasks, isDone]);
   const axis = useAxis(head, steps, now);
   const choose = useCallback((step: number | undefined) => onShow({ step }), [onShow]);
-  const list = useRef<HTMLElement>(null);
-  const close = (): void => {
-    list.current?.querySelector<HTMLElement>("[role=tree]")?.focus({ preventScroll: true });
-    choose(undefined);
-  };
-  useKeys(chosen === undefined ? {} : { Escape: close });
+  const { list, close } = useClose(chosen, choose);
   const chosenStep = steps.find(({ number }) => number === chosen);
-  // The number that the filter shows.
-  const failed = useMemo(() => linesOf(steps, { folded: new Set(), status: "failed" }).length, [steps]);
-
   return (
     <div className={classes["steps"]} data-inspected={chosenStep ? true : undefined}>
       <section ref={list} aria-label="Steps" className={classes["list"]}>
         <div className={classes["bar"]}>
           <h2>{headOf(steps.length, stepCount)}</h2>
-          {!isOver && lines.length > FOLLOWED_FROM && (
-            <Button
-              variant={isFollowing ? "light" : "default"}
-              size="compact-sm"
-              aria-pressed={isFollowing}
-              onClick={() => follow(!isFollowing)}
-            >
-              Follow
-            </Button>
-          )}
-          <Filter status={status} failed={failed} onShow={onShow} />
+          {!isOver && lines.length > FOLLOWED_FROM && <Follow isFollowing={isFollowing} onFollow={follow} />}
+          <Filter status={status} steps={steps} onShow={onShow} />
         </div>
         {lines.length === 0 ? (
           <p className="dim">{status === "all" ? "No step has begun." : "No such step."}</p>
@@ -94,21 +77,48 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
   );
 }
 
-type FilterProps = { status: Shown["status"]; failed: number; onShow: Props["onShow"] };
+type FollowProps = { isFollowing: boolean; onFollow: (isFollowing: boolean) => void };
 
-const Filter = ({ status, failed, onShow }: FilterProps) => (
-  <SegmentedControl
-    size="xs"
-    aria-label="Which steps"
-    value={status}
-    data={[
-      { value: "all", label: "All" },
-      { value: "failed", label: failed > 0 ? `Failed ${countText(failed)}` : "Failed" },
-      { value: "slow", label: "Slow" },
-    ]}
-    onChange={(value) => onShow({ show: value === "all" ? undefined : value })}
-  />
+const Follow = ({ isFollowing, onFollow }: FollowProps) => (
+  <Button
+    variant={isFollowing ? "light" : "default"}
+    size="compact-sm"
+    aria-pressed={isFollowing}
+    onClick={() => onFollow(!isFollowing)}
+  >
+    Follow
+  </Button>
 );
+
+type FilterProps = { status: Shown["status"]; steps: readonly StepRowFragment[]; onShow: Props["onShow"] };
+
+function Filter({ status, steps, onShow }: FilterProps) {
+  const failed = useMemo(() => linesOf(steps, { folded: new Set(), status: "failed" }).length, [steps]);
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label="Which steps"
+      value={status}
+      data={[
+        { value: "all", label: "All" },
+        { value: "failed", label: failed > 0 ? `Failed ${countText(failed)}` : "Failed" },
+        { value: "slow", label: "Slow" },
+      ]}
+      onChange={(value) => onShow({ show: value === "all" ? undefined : value })}
+    />
+  );
+}
+
+/** Closes the step that is chosen, also by Escape; the tree in `list` has the focus then. */
+function useClose(chosen: number | undefined, choose: (step: number | undefined) => void) {
+  const list = useRef<HTMLElement>(null);
+  const close = (): void => {
+    list.current?.querySelector<HTMLElement>("[role=tree]")?.focus({ preventScroll: true });
+    choose(undefined);
+  };
+  useKeys(chosen === undefined ? {} : { Escape: close });
+  return { list, close };
+}
 
 /** Which steps are folded, and what folds one or unfolds it. */
 function useFolded(steps: readonly StepRowFragment[], chosen: number | undefined) {

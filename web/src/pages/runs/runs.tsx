@@ -30,13 +30,13 @@ export function Runs({ search }: { search: RunsSearch }) {
         </nav>
         <Filters search={search} isOpen={isFiltering} onOpen={setIsFiltering} />
       </div>
-      <List key={search.when} search={search} onFilter={() => setIsFiltering(true)} />
+      <FilteredRuns key={search.when} search={search} onFilter={() => setIsFiltering(true)} />
     </div>
   );
 }
 
 /** A period by its name is one from when it was asked for: its edges stand still while one looks. */
-function List({ search, onFilter }: { search: RunsSearch; onFilter: () => void }) {
+function FilteredRuns({ search, onFilter }: { search: RunsSearch; onFilter: () => void }) {
   const [now] = useState(() => Date.now());
   const empty = hasFilters(search) && { empty: <NothingMatches search={search} /> };
   return <RunsTable filter={filterOf(search, now)} onFilter={onFilter} {...empty} />;

@@ -10,11 +10,12 @@ import {
   type Role,
 } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Confirm } from "../../components/confirm.tsx";
 import { Problem } from "../../components/notice.tsx";
-import { Table, type Column } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
+import { pageIn } from "../../components/table/rows.tsx";
+import type { Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { rolesToGive, WHAT_ROLES_DO } from "./roles.ts";
@@ -37,11 +38,10 @@ type Props = {
 type Made = NonNullable<InviteMemberMutation["inviteMember"]>;
 
 /** Links that make the person who opens them a member. */
-export function Invitations({ caller, asked: { data, error }, readAgain }: Props) {
+export function Invitations({ caller, asked, readAgain }: Props) {
   const [made, setMade] = useState<Made>();
   const [ending, setEnding] = useState<InvitationRowFragment>();
   const mutate = useMutate();
-  const invitations = data?.invitations?.nodes ?? [];
   const revoke = async (invitationId: string): Promise<void> => {
     await mutate(RevokeInvitationDocument, { input: { invitationId } });
     if (made?.id === invitationId) setMade(undefined);
@@ -66,33 +66,15 @@ export function Invitations({ caller, asked: { data, error }, readAgain }: Props
           <ToCopy text={made.url} label="Copy the link" />
         </div>
       )}
-      {error && <Problem refusal={refusalIn(error)} />}
-      {invitations.length > 0 && (
-        <Table columns={COLUMNS} className={classes["table"]}>
-          <tbody>
-            {invitations.map((invitation) => (
-              <tr key={invitation.id}>
-                <td>{invitation.email ?? "anyone with the link"}</td>
-                <td>{invitation.role}</td>
-                <td data-label="By">{invitation.createdBy.name}</td>
-                <td data-label="Expires" className={classes["when"]}>
-                  <Time at={invitation.expiresAt} />
-                </td>
-                <td className={classes["action"]}>
-                  <Button
-                    variant="default"
-                    size="compact-sm"
-                    aria-label={`Revoke the invitation for ${invitation.email ?? "anyone with the link"}`}
-                    onClick={() => setEnding(invitation)}
-                  >
-                    Revoke
-                  </Button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </Table>
-      )}
+      <List
+        what="the invitations"
+        page={pageIn(asked, asked.data?.invitations?.nodes, readAgain)}
+        columns={COLUMNS}
+        className={classes["table"]}
+        renderRow={(invitation) => (
+          <InvitationRow key={invitation.id} invitation={invitation} onEnd={() => setEnding(invitation)} />
+        )}
+      />
       {ending && (
         <Confirm
           title="Revoke the invitation?"
@@ -106,6 +88,27 @@ export function Invitations({ caller, asked: { data, error }, readAgain }: Props
     </section>
   );
 }
+
+const InvitationRow = ({ invitation, onEnd }: { invitation: InvitationRowFragment; onEnd: () => void }) => (
+  <tr>
+    <td>{invitation.email ?? "anyone with the link"}</td>
+    <td>{invitation.role}</td>
+    <td data-label="By">{invitation.createdBy.name}</td>
+    <td data-label="Expires" className={classes["when"]}>
+      <Time at={invitation.expiresAt} />
+    </td>
+    <td className={classes["action"]}>
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Revoke the invitation for ${invitation.email ?? "anyone with the link"}`}
+        onClick={onEnd}
+      >
+        Revoke
+      </Button>
+    </td>
+  </tr>
+);
 
 function Invite({ caller, onMade }: { caller: Caller; onMade: (made: Made) => void }) {
   const aboutId = useId();

@@ -1,5 +1,5 @@
 /** Credentials for programs: which there are, what they may do, when they were last used. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
 import {
@@ -13,11 +13,13 @@ import { useMutate, useRead } from "../../api/hooks.ts";
 import { Confirm } from "../../components/confirm.tsx";
 import { Empty } from "../../components/notice.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
-import { Table, type Column } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
+import { pageIn } from "../../components/table/rows.tsx";
+import type { Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { useNow } from "../../lib/use-now.ts";
 import { CreateKey } from "./create-key.tsx";
-import { Listed } from "./listed.tsx";
+import { ListFoot } from "./list-foot.tsx";
 import { MadeKey } from "./made-key.tsx";
 import type { PartProps } from "./part.ts";
 import classes from "./settings.module.css";
@@ -51,8 +53,6 @@ export function Keys({ caller, search: { after, make } }: PartProps) {
     void navigate({ to: "/settings/$part", params: { part: "keys" }, search: isMaking ? { make: true } : {} });
   const presets = data?.apiKeyPresets ?? [];
   const keys = data?.apiKeys?.nodes;
-  const revoked = keys?.filter(({ revokedAt }) => revokedAt) ?? [];
-  const others = keys?.filter(({ revokedAt }) => !revokedAt) ?? [];
 
   if (made) return <MadeKey made={made} onClose={() => setMade(undefined)} />;
   if (make && data)
@@ -74,25 +74,22 @@ export function Keys({ caller, search: { after, make } }: PartProps) {
         <p>Programs sign in with an API key. It can do only what you allow.</p>
         {keys && keys.length > 0 && <Button onClick={() => show(true)}>Create key</Button>}
       </div>
-      <Listed
-        {...{ asked, readAgain, caller }}
+      <List
         what="the API keys"
-        rows={keys}
+        page={pageIn(asked, keys, readAgain)}
+        columns={COLUMNS}
+        className={classes["table"]}
+        renderRow={(key) => <KeyRow key={key.id} apiKey={key} presets={presets} onEnd={setEnding} />}
+        inTables={byState}
         empty={<NoKeys onCreate={() => show(true)} />}
-        pages={{ part: "keys", after, next: data?.apiKeys?.pageInfo }}
-      >
-        {others.length > 0 ? (
-          <KeyTable keys={others} presets={presets} onEnd={setEnding} />
-        ) : (
-          <p className="dim">No active keys.</p>
-        )}
-        {revoked.length > 0 && (
-          <details className={classes["folded"]}>
-            <summary>Revoked ({revoked.length})</summary>
-            <KeyTable keys={revoked} presets={presets} onEnd={setEnding} />
-          </details>
-        )}
-      </Listed>
+        below={
+          <ListFoot
+            {...{ asked, readAgain, caller }}
+            isEmpty={keys?.length === 0}
+            pages={{ part: "keys", after, next: data?.apiKeys?.pageInfo }}
+          />
+        }
+      />
       {ending && <RevokeKey apiKey={ending} onRevoked={readAgain} onClose={() => setEnding(undefined)} />}
     </div>
   );
@@ -129,53 +126,56 @@ function RevokeKey({ apiKey: { id, name, hint, lastUsedAt }, onRevoked, onClose 
   );
 }
 
-type TableProps = { keys: readonly KeyRowFragment[]; presets: Presets; onEnd: (key: KeyRowFragment) => void };
-
-function KeyTable({ keys, presets, onEnd }: TableProps) {
-  const now = useNow(EXPIRY_EVERY_MS);
+/** The revoked ones are folded. */
+function byState(keys: readonly KeyRowFragment[], tableOf: (some: readonly KeyRowFragment[]) => ReactNode) {
+  const [revoked, others] = [keys.filter(({ revokedAt }) => revokedAt), keys.filter(({ revokedAt }) => !revokedAt)];
   return (
-    <Table columns={COLUMNS} className={classes["table"]}>
-      <tbody>
-        {keys.map((key) => {
-          const state = stateOf(key, now);
-          return (
-            <tr key={key.id} className={state === "active" ? undefined : classes["ended"]}>
-              <td>
-                <span className={classes["name"]}>{key.name}</span>
-                <span className={classes["sub"]}>
-                  <code>…{key.hint}</code> by {key.createdBy.name}
-                </span>
-              </td>
-              <td title={key.scopes.join(", ")}>{mayOf(key, presets)}</td>
-              <td data-label="Where" className={classes["where"]}>
-                {whereOf(key)}
-              </td>
-              <td data-label="Last used" className={classes["when"]}>
-                {key.lastUsedAt ? <Time at={key.lastUsedAt} /> : <span className="dim">never</span>}
-              </td>
-              <td data-label="Expires" className={classes["when"]}>
-                {key.expiresAt ? <Time at={key.expiresAt} /> : <span className="dim">never</span>}
-              </td>
-              <td>
-                <StatusMark status={state} />
-              </td>
-              <td className={classes["action"]}>
-                {state === "active" && (
-                  <Button
-                    variant="default"
-                    size="compact-sm"
-                    aria-label={`Revoke ${key.name}`}
-                    onClick={() => onEnd(key)}
-                  >
-                    Revoke
-                  </Button>
-                )}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </Table>
+    <>
+      {others.length > 0 ? tableOf(others) : <p className="dim">No active keys.</p>}
+      {revoked.length > 0 && (
+        <details className={classes["folded"]}>
+          <summary>Revoked ({revoked.length})</summary>
+          {tableOf(revoked)}
+        </details>
+      )}
+    </>
+  );
+}
+
+type RowProps = { apiKey: KeyRowFragment; presets: Presets; onEnd: (key: KeyRowFragment) => void };
+
+function KeyRow({ apiKey, presets, onEnd }: RowProps) {
+  const { name, hint, createdBy, scopes, lastUsedAt, expiresAt } = apiKey;
+  const state = stateOf(apiKey, useNow(EXPIRY_EVERY_MS));
+  return (
+    <tr className={state === "active" ? undefined : classes["ended"]}>
+      <td>
+        <span className={classes["name"]}>{name}</span>
+        <span className={classes["sub"]}>
+          <code>…{hint}</code> by {createdBy.name}
+        </span>
+      </td>
+      <td title={scopes.join(", ")}>{mayOf(apiKey, presets)}</td>
+      <td data-label="Where" className={classes["where"]}>
+        {whereOf(apiKey)}
+      </td>
+      <td data-label="Last used" className={classes["when"]}>
+        {lastUsedAt ? <Time at={lastUsedAt} /> : <span className="dim">never</span>}
+      </td>
+      <td data-label="Expires" className={classes["when"]}>
+        {expiresAt ? <Time at={expiresAt} /> : <span className="dim">never</span>}
+      </td>
+      <td>
+        <StatusMark status={state} />
+      </td>
+      <td className={classes["action"]}>
+        {state === "active" && (
+          <Button variant="default" size="compact-sm" aria-label={`Revoke ${name}`} onClick={() => onEnd(apiKey)}>
+            Revoke
+          </Button>
+        )}
+      </td>
+    </tr>
   );
 }
 

@@ -7,7 +7,7 @@ import { Refusal, refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Icon, SHAPES } from "../../components/icon.tsx";
-import { Empty, Problem } from "../../components/notice.tsx";
+import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { llmProblemText } from "../../lib/llm-problems.ts";
 import { durationText } from "../../lib/times.ts";
@@ -25,7 +25,7 @@ export function Llm({ caller }: PartProps) {
       <div className={settings["head"]}>
         <p>The model that reads sentences that describe a run. The operator of the server configures it.</p>
       </div>
-      {error && <Problem refusal={refusalIn(error)} />}
+      {error && <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />}
       {!connection && !error && <Loading label="Loading the language model" lines={5} />}
       {connection && (connection.isConfigured ? <Configured connection={connection} /> : <Missing />)}
       <ReadAgain asked={asked} isEmpty={connection?.isConfigured === false} readAgain={readAgain} caller={caller} />

@@ -7,14 +7,17 @@ import {
   MembersDocument,
   RemoveMemberDocument,
   type MemberRowFragment,
+  type MembersQuery,
   type Role,
 } from "../../api/documents.ts";
 import { useMutate, useRead, useSession } from "../../api/hooks.ts";
 import { Confirm } from "../../components/confirm.tsx";
 import { withArticle } from "../../components/notice.tsx";
-import { Table, type Column } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
+import { pageIn } from "../../components/table/rows.tsx";
+import type { Column } from "../../components/table/table.tsx";
 import { MemberRow } from "./member-row.tsx";
-import { Listed } from "./listed.tsx";
+import { ListFoot } from "./list-foot.tsx";
 import { Invitations } from "./invitations.tsx";
 import type { PartProps } from "./part.ts";
 import classes from "./settings.module.css";
@@ -29,6 +32,51 @@ const COLUMNS: readonly Column[] = [
 
 export function Members({ caller, search: { after } }: PartProps) {
   const mayInvite = caller.may("admin");
+  const { asked, members, invitations, readAgain } = useMembers(after, mayInvite);
+  const [ending, setEnding] = useState<MemberRowFragment>();
+  const isOnlyOwner = after === undefined && isOnlyOwnerOf(members, caller);
+  return (
+    <div className={classes["part"]}>
+      <List
+        what="the members"
+        page={pageIn(asked, members?.nodes, readAgain)}
+        columns={COLUMNS}
+        className={classes["table"]}
+        renderRow={(member) => (
+          <MemberRow
+            key={member.id}
+            {...{ member, caller, isOnlyOwner }}
+            onChanged={() => {
+              readAgain();
+              caller.readAgain();
+            }}
+            onEnd={setEnding}
+          />
+        )}
+        below={
+          <ListFoot
+            {...{ readAgain, caller }}
+            asked={{ ...asked, data: members }}
+            pages={{ part: "members", after, next: members?.pageInfo }}
+          >
+            {members &&
+              (mayInvite ? (
+                <Invitations caller={caller} asked={invitations} readAgain={readAgain} />
+              ) : (
+                <WhoInvites role={caller.role} />
+              ))}
+          </ListFoot>
+        }
+      />
+      {ending && (
+        <EndMembership member={ending} caller={caller} onRemoved={readAgain} onClose={() => setEnding(undefined)} />
+      )}
+    </div>
+  );
+}
+
+/** The page of members, and the invitations if the caller may see them: together, so that nothing moves. */
+function useMembers(after: string | undefined, mayInvite: boolean) {
   const [asked, readMembers] = useRead({
     query: MembersDocument,
     variables: { after: after ?? null },
@@ -39,62 +87,18 @@ export function Members({ caller, search: { after } }: PartProps) {
     pause: !mayInvite,
     requestPolicy: "cache-and-network",
   });
-  const { data } = asked;
-  const [ending, setEnding] = useState<MemberRowFragment>();
   const readAgain = (): void => {
     readMembers();
     if (mayInvite) readInvitations();
   };
-  /** Also one's own role. */
-  const changed = (): void => {
-    readAgain();
-    caller.readAgain();
-  };
-  // Together, so that nothing moves.
-  const members = !mayInvite || invitations.data || invitations.error ? data?.members : undefined;
-  const owners = members?.nodes.filter(({ role }) => role === "owner") ?? [];
-  const isOnlyOwner =
-    owners.length === 1 &&
-    owners[0]!.user.id === caller.user?.id &&
-    !members!.pageInfo.hasNextPage &&
-    after === undefined;
-  return (
-    <div className={classes["part"]}>
-      <Listed
-        {...{ readAgain, caller }}
-        what="the members"
-        asked={{ ...asked, data: members }}
-        rows={members?.nodes}
-        pages={{ part: "members", after, next: members?.pageInfo }}
-        below={
-          members &&
-          (mayInvite ? (
-            <Invitations caller={caller} asked={invitations} readAgain={readAgain} />
-          ) : (
-            <WhoInvites role={caller.role} />
-          ))
-        }
-      >
-        <Table columns={COLUMNS} className={classes["table"]}>
-          <tbody>
-            {members?.nodes.map((member) => (
-              <MemberRow
-                key={member.id}
-                member={member}
-                caller={caller}
-                isOnlyOwner={isOnlyOwner}
-                onChanged={changed}
-                onEnd={setEnding}
-              />
-            ))}
-          </tbody>
-        </Table>
-      </Listed>
-      {ending && (
-        <EndMembership member={ending} caller={caller} onRemoved={readAgain} onClose={() => setEnding(undefined)} />
-      )}
-    </div>
-  );
+  const isRead = !mayInvite || invitations.data || invitations.error;
+  return { asked, members: isRead ? asked.data?.members : undefined, invitations, readAgain };
+}
+
+/** `members`: the first page. */
+function isOnlyOwnerOf(members: MembersQuery["members"] | undefined, { user }: Caller): boolean {
+  const [owner, ...others] = members?.nodes.filter(({ role }) => role === "owner") ?? [];
+  return owner?.user.id === user?.id && others.length === 0 && !members?.pageInfo.hasNextPage;
 }
 
 const WhoInvites = ({ role }: { role: Role | null }) => (

@@ -8,7 +8,6 @@ import type { UseQueryState } from "urql";
 import { useApi } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Icon, SHAPES } from "../../components/icon.tsx";
-import { TryAgain } from "../../components/notice.tsx";
 import { clockText } from "../../lib/times.ts";
 import classes from "./settings.module.css";
 import type { Caller } from "./use-caller.ts";
@@ -61,8 +60,7 @@ export function ReadAgain({ asked: { data, fetching, stale, error }, isEmpty = f
   }, [error]);
 
   // Below what is not there yet it would have to move.
-  if (data === undefined) return error && !isReading ? <TryAgain onClick={readAgain} /> : null;
-  if (isEmpty) return null;
+  if (data === undefined || isEmpty) return null;
   return <Reload key={isReading ? "reading" : "read"} isReading={isReading} onReload={readAgain} />;
 }
 

@@ -1,19 +1,28 @@
 /** Names of what agents authenticate with, by project; values go in and never come out. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { DeleteSecretDocument, SecretsDocument, type SecretRowFragment } from "../../api/documents.ts";
+import type { UseQueryState } from "urql";
+import {
+  DeleteSecretDocument,
+  SecretsDocument,
+  type SecretRowFragment,
+  type SecretsQuery,
+} from "../../api/documents.ts";
 import { useMutate, useRead } from "../../api/hooks.ts";
 import { Confirm } from "../../components/confirm.tsx";
 import { Empty } from "../../components/notice.tsx";
-import { Table, type Column } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
+import { pageIn } from "../../components/table/rows.tsx";
+import type { Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { WithKey } from "../../components/with-key.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
-import { Listed } from "./listed.tsx";
+import { ListFoot } from "./list-foot.tsx";
 import type { PartProps, SettingsSearch } from "./part.ts";
 import { SecretForm } from "./secret-form.tsx";
 import classes from "./settings.module.css";
+import type { Caller } from "./use-caller.ts";
 
 const COLUMNS: readonly Column[] = [
   { word: "Name" },
@@ -31,20 +40,16 @@ export function Secrets({ caller, search }: PartProps) {
   });
   const { data } = asked;
   const navigate = useNavigate();
-  const [ending, setEnding] = useState<SecretRowFragment>();
   const [said, setSaid] = useState("");
   const show = (next: SettingsSearch): void =>
     void navigate({ to: "/settings/$part", params: { part: "secrets" }, search: next });
   const base: SettingsSearch = project ? { project } : {};
-  const projects = data?.projects?.nodes ?? [];
-  const secrets = data?.secrets?.nodes;
   /** The one that gets another value; the form is for a new one without it. */
-  const changed = secrets?.find(({ id }) => id === secretId);
-
+  const changed = data?.secrets?.nodes.find(({ id }) => id === secretId);
   if (make && data && (changed || !secretId))
     return (
       <SecretForm
-        projects={projects}
+        projects={data.projects?.nodes ?? []}
         hasMoreProjects={data.projects?.pageInfo.hasNextPage}
         projectId={changed?.project.id ?? project}
         name={changed?.name}
@@ -56,36 +61,63 @@ export function Secrets({ caller, search }: PartProps) {
         onClose={() => show(base)}
       />
     );
-  const open = (secret?: SecretRowFragment): void => {
-    setSaid("");
-    show({ ...base, ...(after && { after }), make: true, ...(secret && { secret: secret.id }) });
-  };
+  return (
+    <SecretList
+      {...{ asked, readAgain, caller, base, after, said }}
+      onSay={setSaid}
+      onOpen={(secret) => {
+        setSaid("");
+        show({ ...base, ...(after && { after }), make: true, ...(secret && { secret: secret.id }) });
+      }}
+    />
+  );
+}
+
+type ListProps = {
+  caller: Caller;
+  asked: Omit<UseQueryState<SecretsQuery>, "operation">;
+  readAgain: () => void;
+  base: SettingsSearch;
+  after: string | undefined;
+  /** The last thing that was done, in words. */
+  said: string;
+  onSay: (said: string) => void;
+  /** The form: for another value of a secret, or for a new one. */
+  onOpen: (secret?: SecretRowFragment) => void;
+};
+
+function SecretList({ caller, asked, readAgain, base, after, said, onSay, onOpen }: ListProps) {
+  const [ending, setEnding] = useState<SecretRowFragment>();
+  const { projects, secrets } = asked.data ?? {};
+  const count = secrets?.nodes.length;
   return (
     <div className={classes["part"]}>
       <div className={classes["head"]}>
         <p>What agents authenticate with. Values are encrypted, and nobody can read them back.</p>
-        {secrets && secrets.length > 0 && <Button onClick={() => open()}>Set a secret</Button>}
+        {secrets && count !== 0 && <Button onClick={() => onOpen()}>Set a secret</Button>}
       </div>
       <div role="status">{said && <p>{said}</p>}</div>
-      <Listed
-        {...{ asked, readAgain, caller }}
+      <List
         what="the secrets"
-        rows={secrets}
-        empty={<NoSecrets project={projects[0]?.handle} onSet={() => open()} />}
-        pages={{ part: "secrets", base, after, next: data?.secrets?.pageInfo }}
-      >
-        {[...Map.groupBy(secrets ?? [], (secret) => secret.project.id)].map(([id, some]) => (
-          <section key={id} className={classes["part"]} aria-labelledby={id}>
-            <h2 id={id}>{some[0]!.project.name}</h2>
-            <SecretTable secrets={some} onChange={open} onEnd={setEnding} />
-          </section>
-        ))}
-      </Listed>
+        page={pageIn(asked, secrets?.nodes, readAgain)}
+        columns={COLUMNS}
+        className={`${classes["table"]} ${classes["twoActions"]}`}
+        renderRow={(secret) => <SecretRow key={secret.id} secret={secret} onChange={onOpen} onEnd={setEnding} />}
+        inTables={byProject}
+        empty={<NoSecrets project={projects?.nodes[0]?.handle} onSet={() => onOpen()} />}
+        below={
+          <ListFoot
+            {...{ asked, readAgain, caller }}
+            isEmpty={count === 0}
+            pages={{ part: "secrets", base, after, next: secrets?.pageInfo }}
+          />
+        }
+      />
       {ending && (
         <DeleteSecret
           secret={ending}
           onDeleted={() => {
-            setSaid(`${ending.name} is deleted.`);
+            onSay(`${ending.name} is deleted.`);
             readAgain();
           }}
           onClose={() => setEnding(undefined)}
@@ -94,6 +126,17 @@ export function Secrets({ caller, search }: PartProps) {
     </div>
   );
 }
+
+const byProject = (
+  secrets: readonly SecretRowFragment[],
+  tableOf: (some: readonly SecretRowFragment[]) => ReactNode,
+): ReactNode =>
+  [...Map.groupBy(secrets, ({ project }) => project.id)].map(([id, some]) => (
+    <section key={id} className={classes["part"]} aria-labelledby={id}>
+      <h2 id={id}>{some[0]!.project.name}</h2>
+      {tableOf(some)}
+    </section>
+  ));
 
 /** `project`: the handle of one, if there are any. */
 const NoSecrets = ({ project, onSet }: { project: string | undefined; onSet: () => void }) => (
@@ -142,54 +185,48 @@ function DeleteSecret({ secret, onDeleted, onClose }: DeleteProps) {
 
 const namesOf = ({ usedBy }: SecretRowFragment): string => usedBy.map(({ name }) => name).join(", ");
 
-type TableProps = {
-  secrets: readonly SecretRowFragment[];
+type RowProps = {
+  secret: SecretRowFragment;
   onChange: (secret: SecretRowFragment) => void;
   onEnd: (secret: SecretRowFragment) => void;
 };
 
-const SecretTable = ({ secrets, onChange, onEnd }: TableProps) => (
-  <Table columns={COLUMNS} className={`${classes["table"]} ${classes["twoActions"]}`}>
-    <tbody>
-      {secrets.map((secret) => {
-        const { id, name, usedBy, updatedAt, updatedBy } = secret;
-        return (
-          <tr key={id}>
-            <td>
-              <code className={classes["name"]}>{name}</code>
-            </td>
-            <td data-label="Used by">
-              {usedBy.length === 0 && <span className="dim">no published agent</span>}
-              {usedBy.map((agent, index) => (
-                <span key={agent.id}>
-                  {index > 0 && ", "}
-                  <Link to="/agents/$agentId" params={{ agentId: agent.id }} search={{}} className="link">
-                    {agent.name}
-                  </Link>
-                </span>
-              ))}
-            </td>
-            <td data-label="Set">
-              <Time at={updatedAt} /> <span className="dim">by {updatedBy.name}</span>
-            </td>
-            <td className={classes["action"]}>
-              <Button.Group className={classes["right"]}>
-                <Button
-                  variant="default"
-                  size="compact-sm"
-                  aria-label={`Replace the value of ${name}`}
-                  onClick={() => onChange(secret)}
-                >
-                  Replace
-                </Button>
-                <Button variant="default" size="compact-sm" aria-label={`Delete ${name}`} onClick={() => onEnd(secret)}>
-                  Delete
-                </Button>
-              </Button.Group>
-            </td>
-          </tr>
-        );
-      })}
-    </tbody>
-  </Table>
-);
+function SecretRow({ secret, onChange, onEnd }: RowProps) {
+  const { name, usedBy, updatedAt, updatedBy } = secret;
+  return (
+    <tr>
+      <td>
+        <code className={classes["name"]}>{name}</code>
+      </td>
+      <td data-label="Used by">
+        {usedBy.length === 0 && <span className="dim">no published agent</span>}
+        {usedBy.map((agent, index) => (
+          <span key={agent.id}>
+            {index > 0 && ", "}
+            <Link to="/agents/$agentId" params={{ agentId: agent.id }} search={{}} className="link">
+              {agent.name}
+            </Link>
+          </span>
+        ))}
+      </td>
+      <td data-label="Set">
+        <Time at={updatedAt} /> <span className="dim">by {updatedBy.name}</span>
+      </td>
+      <td className={classes["action"]}>
+        <Button.Group className={classes["right"]}>
+          <Button
+            variant="default"
+            size="compact-sm"
+            aria-label={`Replace the value of ${name}`}
+            onClick={() => onChange(secret)}
+          >
+            Replace
+          </Button>
+          <Button variant="default" size="compact-sm" aria-label={`Delete ${name}`} onClick={() => onEnd(secret)}>
+            Delete
+          </Button>
+        </Button.Group>
+      </td>
+    </tr>
+  );
+}

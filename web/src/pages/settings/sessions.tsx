@@ -10,10 +10,12 @@ import {
 } from "../../api/documents.ts";
 import { useMutate, useRead } from "../../api/hooks.ts";
 import { Confirm } from "../../components/confirm.tsx";
-import { Table, type Column } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
+import { pageIn } from "../../components/table/rows.tsx";
+import type { Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { CredentialsForm, type TextField } from "../../forms/credentials-form.tsx";
-import { Listed } from "./listed.tsx";
+import { ListFoot } from "./list-foot.tsx";
 import type { PartProps } from "./part.ts";
 import classes from "./settings.module.css";
 import { browserOf } from "./user-agent.ts";
@@ -58,20 +60,21 @@ export function Sessions({ caller }: PartProps) {
           </Button>
         )}
       </div>
-      <Listed {...{ asked, readAgain, caller }} what="the sessions" rows={sessions}>
-        <Table columns={COLUMNS} className={classes["table"]}>
-          <tbody>
-            {sessions?.map((session) => (
-              <Row
-                key={session.id}
-                session={session}
-                isHere={session.organization?.id === caller.organization.id}
-                onEnd={() => setEnding(session)}
-              />
-            ))}
-          </tbody>
-        </Table>
-      </Listed>
+      <List
+        what="the sessions"
+        page={pageIn(asked, sessions, readAgain)}
+        columns={COLUMNS}
+        className={classes["table"]}
+        renderRow={(session) => (
+          <Row
+            key={session.id}
+            session={session}
+            isHere={session.organization?.id === caller.organization.id}
+            onEnd={() => setEnding(session)}
+          />
+        )}
+        below={<ListFoot {...{ asked, readAgain, caller }} />}
+      />
       {sessions && <Password onChanged={readAgain} />}
       {ending && (
         <Confirm

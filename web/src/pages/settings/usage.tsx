@@ -4,7 +4,7 @@ import { PlanAndRateDocument, UsageDocument, type UsageQuery } from "../../api/d
 import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
-import { NoPermission, Problem } from "../../components/notice.tsx";
+import { NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
 import { ReadAgain } from "./read-again.tsx";
 import { COUNTED, type PartProps, type SettingsSearch } from "./part.ts";
 import settings from "./settings.module.css";
@@ -43,7 +43,7 @@ export function Usage({ caller, search: { show } }: PartProps) {
   const { organization, rateLimit } = data ?? {};
   return (
     <div className={settings["part"]}>
-      {refused && <Problem refusal={refusalIn(refused)} />}
+      {refused && <Problem refusal={refusalIn(refused)} action={<TryAgain onClick={readAgain} />} />}
       {rateLimit && organization ? (
         <div className={settings["head"]}>
           <dl className={classes["facts"]}>
