@@ -2,9 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type Data } from "./client.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
+import { scaled } from "./scale.ts";
 import { startSink, type Sink } from "./sink.ts";
 
-const NAMES = Object.getOwnPropertyNames(Object.prototype);
+/** One of each kind is telling: what leads to the prototype, what every object has, and an ordinary method. */
+const NAMES = scaled({
+  whole: Object.getOwnPropertyNames(Object.prototype),
+  part: ["__proto__", "constructor", "hasOwnProperty"],
+});
 
 let server: SharedServer;
 let sink: Sink;

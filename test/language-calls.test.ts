@@ -20,6 +20,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";
 import { agentOf, CANCEL, decide, ENDED, ran, runOf, until } from "./runs.ts";
+import { scaled } from "./scale.ts";
 import { movedServer, type MovedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
@@ -461,16 +462,19 @@ test("a timeout closes the socket, too", async () => {
   await eventually(() => sink.summary().abandoned === abandoned + 1);
 });
 
+/** One that turns for ever, one that fills memory and one that fills the stack. */
+const ENDLESS = ["last(repeat(.))", "[range(1000000000)] | length", "def f: 1 + f; f"];
+const OTHERS_ENDLESS = [
+  "[limit(1000000000; repeat(.))] | length",
+  '"x" * 2000000000 | length',
+  "reduce range(1000000000) as $i ([]; . + [$i])",
+];
+
 test("expressions that never end or fill memory fail their steps, and others are answered within 2.5 s meanwhile", async () => {
   const hostile = await Promise.all(
-    [
-      "last(repeat(.))",
-      "[limit(1000000000; repeat(.))] | length",
-      "[range(1000000000)] | length",
-      '"x" * 2000000000 | length',
-      "def f: 1 + f; f",
-      "reduce range(1000000000) as $i ([]; . + [$i])",
-    ].map((text) => agentOf(server, `do: [{think: {set: {a: '\${ ${text} }'}}}]`)),
+    scaled({ whole: [...ENDLESS, ...OTHERS_ENDLESS], part: ENDLESS }).map((text) =>
+      agentOf(server, `do: [{think: {set: {a: '\${ ${text} }'}}}]`),
+    ),
   );
   const runs = Promise.all(hostile.map((agent) => ran(server, agent)));
   const asked = { slowestMs: 0, count: 0, isOver: false };

@@ -165,44 +165,52 @@ test("attempts are paged", async () => {
 });
 
 describe("readers that take nothing", () => {
-  test.for([
+  type Unread = [count: number, what: string, query: string, accept: string];
+  const TELLING: Unread[] = [
     [20, "answers", "{ runs(first: 6) { nodes { input output } } }", "application/json"],
+    [20, "streams of a run", "subscription { runUpdated(runId: $RUN) { input output } }", "text/event-stream"],
+  ];
+  /** Each of the first two would be 25 MB. */
+  const LARGER: Unread[] = [
     [
-      // Each would be 25 MB.
-      scaled({ whole: 20, part: 10 }),
+      20,
       "answers with all payloads of 200 runs",
       "{ runs(first: 200) { nodes { input output } } }",
       "application/json",
     ],
-    [20, "streams of a run", "subscription { runUpdated(runId: $RUN) { input output } }", "text/event-stream"],
     [
-      scaled({ whole: 30, part: 12 }),
+      30,
       "streams of 25 MB of steps",
       "subscription { runEvents(runId: $LONG) { run { input output } step { input output } } }",
       "text/event-stream",
     ],
     [30, "streams of runs that change", "subscription { runsChanged { input output } }", "text/event-stream"],
-  ] as const)("%i unread %s hold tens of MB, refuse nobody else, and are cut after 20 s", async (asked) => {
-    const [count, what, query, accept] = asked;
-    const before = residentMb();
-    const sockets = await Promise.all(
-      Array.from({ length: count }, (_, index) =>
-        ask(query.replace("$RUN", `"${ids[index]}"`).replace("$LONG", `"${long}"`), accept),
-      ),
-    );
-    if (what.endsWith("change")) {
-      for (const id of ids.slice(0, 20)) await server.data(`mutation { rerunRun(input: {runId: "${id}"}) { id } }`);
-    }
-    await sleep(1_000);
-    expect(residentMb() - before).toBeLessThan(200);
-    const { data } = await server.graphql("{ runs(first: 6) { nodes { id input } } me { id } }", {}, other.apiKey);
-    expect(data.me.id).toMatch(/^user_/);
-    // A slow machine still makes them.
-    if (what === "answers") await expect.poll(isHeld).toBe(true);
-    expect(residentMb() - before).toBeLessThan(200);
-    await expect.poll(isHeldLater, { interval: 500 }).toBe(false);
-    for (const socket of sockets) socket.destroy();
-  });
+  ];
+
+  test.for(scaled({ whole: [...TELLING, ...LARGER], part: TELLING }))(
+    "%i unread %s hold tens of MB, refuse nobody else, and are cut after 20 s",
+    async (asked) => {
+      const [count, what, query, accept] = asked;
+      const before = residentMb();
+      const sockets = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          ask(query.replace("$RUN", `"${ids[index]}"`).replace("$LONG", `"${long}"`), accept),
+        ),
+      );
+      if (what.endsWith("change")) {
+        for (const id of ids.slice(0, 20)) await server.data(`mutation { rerunRun(input: {runId: "${id}"}) { id } }`);
+      }
+      await sleep(1_000);
+      expect(residentMb() - before).toBeLessThan(200);
+      const { data } = await server.graphql("{ runs(first: 6) { nodes { id input } } me { id } }", {}, other.apiKey);
+      expect(data.me.id).toMatch(/^user_/);
+      // A slow machine still makes them.
+      if (what === "answers") await expect.poll(isHeld).toBe(true);
+      expect(residentMb() - before).toBeLessThan(200);
+      await expect.poll(isHeldLater, { interval: 500 }).toBe(false);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 
   test("a WebSocket too, whatever it subscribes to", async () => {
     const before = residentMb();

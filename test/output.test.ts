@@ -12,6 +12,7 @@ import { bundled } from "./bundle.ts";
 import { eventually, post } from "./client.ts";
 import { COMPILED } from "./compile-cache.ts";
 import { makeEnterable } from "./run-folder.ts";
+import { scaled } from "./scale.ts";
 import { copyFresh } from "./server-process.ts";
 
 const MAIN = bundled("main");
@@ -118,13 +119,16 @@ describe("the server", () => {
 });
 
 describe("a command that has started PostgreSQL for itself takes it along", () => {
-  test.each(["stdout", "stderr"] as const)("when nobody reads its %s", async (stream) => {
-    await begunBefore();
-    const child = start(process.execPath, [CLI, "sandbox"]);
-    child[stream]!.destroy();
-    expect(await codeOf(child)).toBe(0);
-    expect(postmasterPid()).toBeUndefined();
-  });
+  test.each(scaled<("stdout" | "stderr")[]>({ whole: ["stdout", "stderr"], part: ["stdout"] }))(
+    "when nobody reads its %s",
+    async (stream) => {
+      await begunBefore();
+      const child = start(process.execPath, [CLI, "sandbox"]);
+      child[stream]!.destroy();
+      expect(await codeOf(child)).toBe(0);
+      expect(postmasterPid()).toBeUndefined();
+    },
+  );
 
   test.skipIf(!fs.existsSync("/dev/full"))("when its output can't be written: exit code 1", async () => {
     await begunBefore();
@@ -139,8 +143,10 @@ describe("a command that has started PostgreSQL for itself takes it along", () =
     expect(postmasterPid()).toBeUndefined();
   });
 
+  const SIGNALS = scaled<NodeJS.Signals[]>({ whole: ["SIGINT", "SIGTERM", "SIGHUP"], part: ["SIGINT"] });
+
   // In the middle of its first start, which is long enough to be met also from a slow machine.
-  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("when %s ends it", async (signal) => {
+  test.each(SIGNALS)("when %s ends it", async (signal) => {
     const child = start(process.execPath, [CLI, "sandbox"]);
     await eventually(postmasterPid);
     await sleep(50);

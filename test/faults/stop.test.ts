@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readPidFile } from "../../server/src/postgres/postmaster.ts";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
-import { scaled } from "../scale.ts";
+import { leftToLong, scaled } from "../scale.ts";
 import { startSink } from "../sink.ts";
 import { keepBusy, publishAll, type Answered } from "./busy.ts";
 import { clusterOf } from "./kills.ts";
@@ -42,7 +42,7 @@ async function expectThere(server: TestServer, { runs, events, version, draft }:
   if (draft > 0) expect(named("drafted")!.draft!.revision).toBeGreaterThanOrEqual(draft);
 }
 
-test(
+test.skipIf(leftToLong)(
   `${STOPS} stops at random in the middle of everything: exit code 0, nothing unhandled, no PostgreSQL left, what was answered is there`,
   async () => {
     const random = seeded("stops");
