@@ -89,7 +89,6 @@ export function limitConnections(server: Server, options: Options): Connections 
   const opened = new WeakMap<Duplex, Connection>();
   const budget = new FairShare(most.callers);
   const leaving = new Rounds<string>(() => performance.now());
-  let callers = 0;
 
   server.on("connection", (socket) => {
     const { remoteAddress = "" } = socket;
@@ -109,7 +108,7 @@ export function limitConnections(server: Server, options: Options): Connections 
   return {
     leaving,
     get open() {
-      return { strangers: strangers.size, callers };
+      return { strangers: strangers.size, callers: budget.taken };
     },
     begin: (socket) => {
       const connection = opened.get(socket)!;
@@ -126,11 +125,7 @@ export function limitConnections(server: Server, options: Options): Connections 
       if (!budget.tryTake(organizationId, 1)) throw tooMany(most.callers);
       strangers.delete(connection.address, socket);
       connection.organizationId = organizationId;
-      callers++;
-      socket.once("close", () => {
-        callers--;
-        budget.give(organizationId, 1);
-      });
+      socket.once("close", () => budget.give(organizationId, 1));
     },
   };
 }
