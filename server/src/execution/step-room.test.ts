@@ -11,6 +11,7 @@ test.each([
   ["[{a: {if: .x, set: {b: 1}}}, {c: {set: {d: 1}}}]", 2, true],
   ["[{a: {set: {b: 1}, then: exit}}, {c: {set: {d: 1}}}]", 1, false],
   ["[{a: {switch: [{x: {when: .x, then: end}}]}}, {c: {set: {d: 1}}}]", 1, false],
+  ["[{a: {raise: {error: {type: b, status: 400}}}}, {c: {set: {d: 1}}}]", 1, false],
   ["[{a: {do: [{b: {set: {c: 1}}}, {d: {set: {e: 1}}}]}}, {f: {set: {g: 1}}}]", 4, true],
   ["[{a: {if: .x, do: [{b: {set: {c: 1}}}]}}, {f: {set: {g: 1}}}]", 2, true],
   ["[{a: {do: [{b: {set: {c: 1}, then: end}}]}}, {f: {set: {g: 1}}}]", 2, false],

@@ -1,5 +1,7 @@
 /** Whether the steps of a list's items can fit into a run: told before the first item, not at its 10,000th step. */
 import type { Block, ProgramTask } from "../definition/program.ts";
+import type { Kind } from "../definition/tasks/kind.ts";
+import { KINDS } from "../definition/tasks/kinds.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Frame } from "./frame.ts";
@@ -28,10 +30,15 @@ function countLeast(tasks: readonly ProgramTask[]): Least {
 
 /** How often a loop repeats, and whether a `catch` is reached, is known only at run time. */
 function insideOf({ body }: ProgramTask): Least {
-  if (body.is === "switch" || body.is === "raise") return { steps: 0, isWhole: false };
-  if (body.is === "do") return leastOf(body.blocks.do);
-  const isWhole = Object.values<Block>(body.blocks).every((block) => leastOf(block).isWhole);
-  const steps = body.is === "fork" && !body.compete ? leastOf(body.blocks.branches).steps : 0;
+  const kind: Kind = KINDS[body.is];
+  let steps = 0;
+  let isWhole = !kind.mayLeadElsewhere;
+  for (const [name, block] of Object.entries<Block>(body.blocks)) {
+    const least = leastOf(block);
+    isWhole &&= least.isWhole;
+    const { way } = kind.blocks[name]!;
+    if (way === "once" || (way === "branches" && !(body.is === "fork" && body.compete))) steps += least.steps;
+  }
   return { steps, isWhole };
 }
 

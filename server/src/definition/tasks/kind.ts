@@ -23,6 +23,8 @@ export type Kind = {
   blocks: Record<string, Inner>;
   /** The thing that a step waits for while nothing is done for it: its state says until when, which approval, or which run. */
   waitsFor: "nothing" | "time" | "person" | "child";
+  /** Its purpose is to lead elsewhere than to the next task, or to raise an error. */
+  mayLeadElsewhere?: true;
   /** It is a single outside effect: alone in a `try`, it runs in the step of the `try` and needs none of its own. */
   isEffect?: true;
   /**

@@ -25,6 +25,7 @@ export const raiseTask = {
   },
   required: ["raise"],
   waitsFor: "nothing",
+  mayLeadElsewhere: true,
   blocks: {},
   compile: ({ raise }: RaiseTask, named: Named): { error: Template } => ({
     error: compileTemplate(named("errors", raise.error)),

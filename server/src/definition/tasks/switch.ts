@@ -32,6 +32,7 @@ export const switchTask = {
   required: ["switch"],
   rules: { cases: casesRule },
   waitsFor: "nothing",
+  mayLeadElsewhere: true,
   blocks: {},
   compile: (task: SwitchTask): { cases: Case[] } => ({ cases: task.switch.map(compileCase) }),
 } satisfies Kind;
