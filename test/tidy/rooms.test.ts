@@ -30,18 +30,13 @@ const LONGER = new Set([
   "web/src/components/json-view.tsx",
   "web/src/components/palette/palette.tsx",
   "web/src/forms/approval/approval-card.tsx",
-  "web/src/forms/credentials-form.tsx",
   "web/src/forms/input-form.tsx",
   "web/src/forms/input-part.tsx",
   "web/src/forms/run/describe.tsx",
   "web/src/forms/run/run-form.tsx",
   "web/src/pages/agent/definition-bar.tsx",
   "web/src/pages/agent/definition-tab.tsx",
-  "web/src/pages/events/publish-event.tsx",
-  "web/src/pages/invitation/invitation.tsx",
   "web/src/pages/run/actions.tsx",
-  "web/src/pages/settings/create-key.tsx",
-  "web/src/pages/settings/secret-form.tsx",
 ]);
 
 const sample = (path: string, text: string) => parse(`server/src/${path}`, text);

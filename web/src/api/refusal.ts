@@ -32,6 +32,9 @@ export class Refusal extends Error {
   }
 }
 
+/** The field of the input that a problem is about: `agentIds`, of `input.agentIds.0`. */
+export const fieldOf = (path: string): string => path.replace(/^input\./, "").split(".")[0]!;
+
 /** The notice above a form's fields: nothing if each problem stands at a field, else those that have none. */
 export function restOf(refusal: Refusal | undefined, hasField: (path: string) => boolean): Refusal | undefined {
   if (!refusal || refusal.fields.length === 0) return refusal;

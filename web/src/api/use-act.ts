@@ -5,8 +5,8 @@ import { Refusal } from "./refusal.ts";
 export function useAct() {
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setIsBusy] = useState(false);
-  /** Returns whether it was done. */
-  const act = async (work: () => Promise<unknown>): Promise<boolean> => {
+  /** Returns whether it was done; `onRefused` is told why it was not. */
+  const act = async (work: () => Promise<unknown>, onRefused?: (refusal: Refusal) => void): Promise<boolean> => {
     setIsBusy(true);
     setRefusal(undefined);
     try {
@@ -15,6 +15,7 @@ export function useAct() {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       setRefusal(error);
+      onRefused?.(error);
       return false;
     } finally {
       setIsBusy(false);

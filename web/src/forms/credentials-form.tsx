@@ -1,8 +1,9 @@
 /** A form whose fields are a few lines of text: setup, sign-in, invitation, another password. */
-import { useRef, useState, type SubmitEvent } from "react";
+import { useState } from "react";
 import { Button, PasswordInput, TextInput } from "@mantine/core";
-import { Refusal } from "../api/refusal.ts";
+import { fieldOf, restOf } from "../api/refusal.ts";
 import { Problem } from "../components/notice.tsx";
+import { useSubmit } from "./use-submit.ts";
 
 export type TextField<Name extends string> = {
   name: Name;
@@ -26,75 +27,76 @@ type Props<Name extends string> = {
 };
 
 export function CredentialsForm<Name extends string>({ fields, initial, verb, isBeside = false, send }: Props<Name>) {
-  const form = useRef<HTMLFormElement>(null);
+  /** Problems found here, by field. The server finds the others. */
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map());
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isSending, setIsSending] = useState(false);
+  const { form, submit, isBusy, refusal, refusedAt } = useSubmit({
+    check: () => {
+      const found = problemsIn(inputsOf(form.current!, fields));
+      setProblems(found);
+      return found.size === 0;
+    },
+    send: () => send(valuesOf(inputsOf(form.current!, fields))),
+  });
   const first = fields.find(({ name }) => !initial?.[name]);
-
-  const show = (found: ReadonlyMap<string, string>, whole?: Refusal): void => {
-    setProblems(found);
-    setRefusal(found.size === 0 ? whole : undefined);
-    const wrong = fields.find(({ name }) => found.has(name));
-    if (wrong) input(form.current!, wrong.name).focus();
-  };
-
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    if (isSending) return;
-    const inputs = fields.map((field) => [field, input(form.current!, field.name)] as const);
-    const local = inputs.flatMap(([{ name }, one]) => (one.validity.valid ? [] : [[name, sentenceFor(one)] as const]));
-    show(new Map(local));
-    if (local.length > 0) return;
-    setIsSending(true);
-    try {
-      await send(Object.fromEntries(inputs.map(([{ name }, one]) => [name, one.value])) as Record<Name, string>);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      show(new Map(error.fields.map(({ path, message }) => [path.split(".").at(-1)!, message])), error);
-    } finally {
-      setIsSending(false);
-    }
-  };
-
+  const rest = problems.size === 0 && restOf(refusal, (path) => fields.some(({ name }) => name === fieldOf(path)));
   return (
-    <form ref={form} noValidate className="stack" onSubmit={(event) => void submit(event)}>
-      {refusal && <Problem refusal={refusal} />}
-      {fields.map((field) => {
-        const { name, label, autoComplete, hint, minLength } = field;
-        const takesFocus = !isBeside && field === first;
-        const Input = autoComplete.endsWith("password") ? PasswordInput : TextInput;
-        const problem = problems.get(name);
-        return (
-          <Input
-            key={name}
-            name={name}
-            label={label}
-            description={hint}
-            type={autoComplete === "username" ? "email" : undefined}
-            autoComplete={autoComplete}
-            minLength={minLength}
-            defaultValue={initial?.[name]}
-            required
-            withAsterisk={false}
-            // oxlint-disable-next-line jsx-a11y/no-autofocus -- the page has nothing else
-            autoFocus={takesFocus}
-            data-autofocus={takesFocus || undefined}
-            error={problem && `${label} ${problem}`}
-          />
-        );
-      })}
-      <Button type="submit" loading={isSending} fullWidth={!isBeside} w={isBeside ? "fit-content" : undefined}>
+    <form ref={form} noValidate className="stack" onSubmit={submit}>
+      {rest && <Problem refusal={rest} />}
+      {fields.map((field) => (
+        <Line
+          key={field.name}
+          field={field}
+          initial={initial?.[field.name]}
+          takesFocus={!isBeside && field === first}
+          problem={problems.size === 0 ? refusedAt(field.name) : problems.get(field.name)}
+        />
+      ))}
+      <Button type="submit" loading={isBusy} fullWidth={!isBeside} w={isBeside ? "fit-content" : undefined}>
         {verb}
       </Button>
     </form>
   );
 }
 
-const input = (form: HTMLFormElement, name: string): HTMLInputElement =>
-  form.elements.namedItem(name) as HTMLInputElement;
+type LineProps = {
+  field: TextField<string>;
+  initial: string | undefined;
+  takesFocus: boolean;
+  problem: string | undefined;
+};
 
-function sentenceFor({ validity, minLength, validationMessage }: HTMLInputElement): string {
+function Line({ field: { name, label, autoComplete, hint, minLength }, initial, takesFocus, problem }: LineProps) {
+  const Input = autoComplete.endsWith("password") ? PasswordInput : TextInput;
+  return (
+    <Input
+      name={name}
+      label={label}
+      description={hint}
+      type={autoComplete === "username" ? "email" : undefined}
+      autoComplete={autoComplete}
+      minLength={minLength}
+      defaultValue={initial}
+      required
+      withAsterisk={false}
+      // oxlint-disable-next-line jsx-a11y/no-autofocus -- the page has nothing else
+      autoFocus={takesFocus}
+      data-autofocus={takesFocus || undefined}
+      error={problem && `${label} ${problem}`}
+    />
+  );
+}
+
+/** The inputs themselves: the browser and password managers fill them in. */
+const inputsOf = (form: HTMLFormElement, fields: readonly TextField<string>[]): HTMLInputElement[] =>
+  fields.map(({ name }) => form.elements.namedItem(name) as HTMLInputElement);
+
+const valuesOf = (inputs: readonly HTMLInputElement[]): Record<string, string> =>
+  Object.fromEntries(inputs.map(({ name, value }) => [name, value]));
+
+const problemsIn = (inputs: readonly HTMLInputElement[]): ReadonlyMap<string, string> =>
+  new Map(inputs.filter(({ validity }) => !validity.valid).map((input) => [input.name, problemOf(input)]));
+
+function problemOf({ validity, minLength, validationMessage }: HTMLInputElement): string {
   if (validity.valueMissing) return "is required";
   if (validity.tooShort) return `must have at least ${minLength} characters`;
   if (validity.typeMismatch) return "must be an e-mail address";

@@ -1,10 +1,10 @@
 /** For an agent that says nothing about its input: any JSON object. */
-import { useState, type ReactNode, type SubmitEvent } from "react";
+import { useState, type ReactNode } from "react";
 import { JsonInput } from "@mantine/core";
-import { Refusal } from "../api/refusal.ts";
 import { Problem } from "../components/notice.tsx";
 import { objectIn, type Json, type JsonObject } from "../lib/json.ts";
 import classes from "./input-form.module.css";
+import { useSubmit } from "./use-submit.ts";
 
 type Props = {
   label: string;
@@ -17,26 +17,16 @@ type Props = {
 export function JsonForm({ label, initial, onChange, send, children }: Props) {
   const [text, setText] = useState(() => JSON.stringify(initial, null, 2));
   const [problem, setProblem] = useState<string>();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isSending, setIsSending] = useState(false);
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const input = objectIn(text);
-    setProblem(input ? undefined : "must be a JSON object, such as {}");
-    if (!input || isSending) return;
-    setIsSending(true);
-    setRefusal(undefined);
-    try {
-      await send(input);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      setRefusal(error);
-    } finally {
-      setIsSending(false);
-    }
-  };
+  const { form, submit, isBusy, refusal } = useSubmit({
+    check: () => {
+      const isObject = objectIn(text) !== undefined;
+      setProblem(isObject ? undefined : "must be a JSON object, such as {}");
+      return isObject;
+    },
+    send: () => send(objectIn(text)!),
+  });
   return (
-    <form noValidate className={classes["form"]} onSubmit={(event) => void submit(event)}>
+    <form ref={form} noValidate className={classes["form"]} onSubmit={submit}>
       {refusal && <Problem refusal={refusal} />}
       <JsonInput
         label={label}
@@ -52,7 +42,7 @@ export function JsonForm({ label, initial, onChange, send, children }: Props) {
           if (input) onChange?.(input);
         }}
       />
-      {children(isSending)}
+      {children(isBusy)}
     </form>
   );
 }

@@ -1,14 +1,24 @@
-import { useRef, useState, type SubmitEvent } from "react";
-import { Button, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { TextInput } from "@mantine/core";
 import { CreateKeyDocument, type CreateKeyMutation } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
-import { restOf } from "../../api/refusal.ts";
-import { useAct } from "../../api/use-act.ts";
+import { fieldOf, restOf } from "../../api/refusal.ts";
 import { Problem } from "../../components/notice.tsx";
+import { SendOrCancel } from "../../forms/send-or-cancel.tsx";
+import { useSubmit } from "../../forms/use-submit.ts";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
-import { useFocusOnProblem } from "../../lib/use-focus-on-problem.ts";
-import { AT_FIRST, endOf, isDateMissing, KeyExpiry } from "./key-expiry.tsx";
-import { agentsLeft, EVERYWHERE, KeyReach } from "./key-reach.tsx";
+import { AT_FIRST, KeyExpiry } from "./key-expiry.tsx";
+import {
+  isNarrowed,
+  isOfAgents,
+  keyInput,
+  mayNarrow,
+  problemsIn,
+  projectIdsOf,
+  type Part,
+  type SaidOfKey,
+} from "./key-input.ts";
+import { EVERYWHERE, KeyReach } from "./key-reach.tsx";
 import { inOrder, KeyScopes, type Preset } from "./key-scopes.tsx";
 import settings from "./settings.module.css";
 import type { Caller } from "./use-caller.ts";
@@ -23,8 +33,7 @@ type Props = {
 };
 
 export function CreateKey(props: Props) {
-  const { form, presets, said, set, setReach, mayNarrow, isOfAgents, problemOf, rest, isBusy, submit } =
-    useKeyForm(props);
+  const { form, presets, said, set, problemOf, rest, isBusy, submit } = useKeyForm(props);
   useFocusBack();
   return (
     <form ref={form} className={settings["form"]} noValidate onSubmit={submit} aria-labelledby="create-key">
@@ -39,7 +48,7 @@ export function CreateKey(props: Props) {
         // oxlint-disable-next-line jsx-a11y/no-autofocus -- one came here for it
         autoFocus
         error={problemOf("name", "Name")}
-        onChange={(event) => set.name(event.currentTarget.value)}
+        onChange={(event) => set({ name: event.currentTarget.value })}
       />
       <KeyScopes
         caller={props.caller}
@@ -47,26 +56,23 @@ export function CreateKey(props: Props) {
         preset={said.preset}
         own={said.own}
         problem={problemOf("scopes", "Scopes")}
-        onPreset={set.preset}
-        onOwn={set.own}
+        onPreset={(preset) => set({ preset })}
+        onOwn={(own) => set({ own })}
       />
-      {mayNarrow && (
+      {mayNarrow(said) && (
         <KeyReach
-          reach={said.reach}
-          isOfAgents={isOfAgents}
+          reach={{ ...said.reach, projectIds: projectIdsOf(said) }}
+          isOfAgents={isOfAgents(said)}
           problemOf={(label) => problemOf("reach", label)}
-          onChange={setReach}
+          onChange={(change) => set({ reach: { ...said.reach, ...change } })}
         />
       )}
-      <KeyExpiry expiry={said.expiry} problemOf={(label) => problemOf("expiresAt", label)} onChange={set.expiry} />
-      <div className={settings["buttons"]}>
-        <Button type="submit" loading={isBusy}>
-          Create key
-        </Button>
-        <Button variant="default" onClick={props.onClose}>
-          Cancel
-        </Button>
-      </div>
+      <KeyExpiry
+        expiry={said.expiry}
+        problemOf={(label) => problemOf("expiresAt", label)}
+        onChange={(expiry) => set({ expiry })}
+      />
+      <SendOrCancel verb="Create key" isBusy={isBusy} onCancel={props.onClose} />
     </form>
   );
 }
@@ -75,68 +81,43 @@ export function CreateKey(props: Props) {
 function useKeyForm({ caller, presets: given, onMade }: Props) {
   const presets = inOrder(given).filter(({ scopes }) => scopes.every(caller.may));
   const mutate = useMutate();
-  const { act, isBusy, refusal } = useAct();
-  const [name, setName] = useState("");
-  const [preset, setPreset] = useState(presets[0]);
-  const [own, setOwn] = useState<string[]>([]);
-  const [reach, setReach] = useState(EVERYWHERE);
-  const [expiry, setExpiry] = useState(AT_FIRST);
-  const [tried, setTried] = useState(0);
-  const form = useRef<HTMLFormElement>(null);
-  useFocusOnProblem(form, tried, refusal);
-
-  const scopes = preset?.scopes ?? own;
-  const mayNarrow = !scopes.includes("admin");
-  const isOfAgents = preset?.needsAgent === true;
-  const narrows = mayNarrow && (isOfAgents || reach.isNarrow);
-  const projectIds = isOfAgents ? [] : reach.projectIds;
-  const agentIds = agentsLeft({ ...reach, projectIds }).map(({ id }) => id);
-  const local = {
-    name: name.trim() === "" ? "is required" : undefined,
-    scopes: scopes.length === 0 ? "must be at least one" : undefined,
-    reach: narrows && projectIds.length + agentIds.length === 0 ? "must be at least one" : undefined,
-    expiresAt: isDateMissing(expiry) ? "is required" : undefined,
-  };
-  const problemOf = (field: keyof typeof local, label: string): string | undefined => {
-    const found = refusal?.fields.find(({ path }) => fieldOf(path) === field)?.message;
-    const problem = tried > 0 ? (local[field] ?? found) : undefined;
+  const [said, setSaid] = useState<SaidOfKey>({
+    name: "",
+    preset: presets[0],
+    own: [],
+    reach: EVERYWHERE,
+    expiry: AT_FIRST,
+  });
+  const problems = problemsIn(said);
+  const { form, submit, isBusy, refusal, isTried } = useSubmit({
+    check: () => Object.keys(problems).length === 0,
+    send: async () => onMade((await mutate(CreateKeyDocument, { input: keyInput(said) })).createApiKey!),
+  });
+  const problemOf = (part: Part, label: string): string | undefined => {
+    const found = refusal?.fields.find(({ path }) => partOf(path) === part)?.message;
+    const problem = isTried ? (problems[part] ?? found) : undefined;
     return problem && `${label} ${problem}`;
   };
-
-  const drawn = new Set(["name", "expiresAt", ...(narrows ? ["reach"] : []), ...(preset ? [] : ["scopes"])]);
-  const rest = restOf(refusal, (path) => drawn.has(fieldOf(path)));
-
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    setTried(tried + 1);
-    if (isBusy || Object.values(local).some(Boolean)) return;
-    const expiresAt = endOf(expiry);
-    const input = {
-      name,
-      scopes: [...scopes],
-      ...(narrows && projectIds.length > 0 && { projectIds: [...projectIds] }),
-      ...(narrows && agentIds.length > 0 && { agentIds }),
-      ...(expiresAt !== undefined && { expiresAt }),
-    };
-    void act(async () => onMade((await mutate(CreateKeyDocument, { input })).createApiKey!));
-  };
+  const shown = new Set([
+    "name",
+    "expiresAt",
+    ...(isNarrowed(said) ? ["reach"] : []),
+    ...(said.preset ? [] : ["scopes"]),
+  ]);
   return {
     form,
     presets,
-    said: { name, preset, own, expiry, reach: { ...reach, projectIds } },
-    set: { name: setName, preset: setPreset, own: setOwn, expiry: setExpiry },
-    setReach: (change: Partial<typeof reach>) => setReach({ ...reach, ...change }),
-    mayNarrow,
-    isOfAgents,
+    said,
+    set: (change: Partial<SaidOfKey>): void => setSaid((before) => ({ ...before, ...change })),
     problemOf,
-    rest,
+    rest: restOf(refusal, (path) => shown.has(partOf(path))),
     isBusy,
     submit,
   };
 }
 
-/** The form's field, of `input.agentIds.0`. */
-function fieldOf(path: string): string {
-  const name = path.split(".")[1] ?? "";
+/** The form's part that shows a problem of the input. */
+function partOf(path: string): string {
+  const name = fieldOf(path);
   return name === "agentIds" || name === "projectIds" ? "reach" : name;
 }

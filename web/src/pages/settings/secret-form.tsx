@@ -1,13 +1,13 @@
-import { useRef, useState, type SubmitEvent } from "react";
-import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { SetSecretDocument } from "../../api/documents.ts";
-import { restOf } from "../../api/refusal.ts";
+import { fieldOf, restOf } from "../../api/refusal.ts";
 import { useMutate } from "../../api/hooks.ts";
-import { useAct } from "../../api/use-act.ts";
 import { Problem } from "../../components/notice.tsx";
 import { moreChoices } from "../../forms/more-choices.ts";
+import { SendOrCancel } from "../../forms/send-or-cancel.tsx";
+import { useSubmit } from "../../forms/use-submit.ts";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
-import { useFocusOnProblem } from "../../lib/use-focus-on-problem.ts";
 import classes from "./settings.module.css";
 
 type Props = {
@@ -22,65 +22,45 @@ type Props = {
 
 export function SecretForm({ projects, hasMoreProjects, projectId, name: given, onSet, onClose }: Props) {
   const mutate = useMutate();
-  const { act, isBusy, refusal } = useAct();
   const [project, setProject] = useState(projectId ?? projects[0]?.id ?? "");
   const [name, setName] = useState(given ?? "");
   const [value, setValue] = useState("");
-  const [tried, setTried] = useState(0);
-  const form = useRef<HTMLFormElement>(null);
+  const { form, submit, isBusy, refusal, refusedAt } = useSubmit({
+    send: async () => {
+      await mutate(SetSecretDocument, { input: { projectId: project, name, value } });
+      onSet(name);
+    },
+  });
   useFocusBack();
-  useFocusOnProblem(form, tried, refusal);
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    if (isBusy) return;
-    setTried(tried + 1);
-    const isSet = await act(() => mutate(SetSecretDocument, { input: { projectId: project, name, value } }));
-    if (isSet) onSet(name);
-  };
   const problemOf = (field: string, label: string): string | undefined => {
-    const found = refusal?.fields.find(({ path }) => path === `input.${field}`);
-    return found && `${label} ${found.message}`;
+    const problem = refusedAt(field);
+    return problem && `${label} ${problem}`;
   };
-  const isKnown = projects.some(({ id }) => id === project);
-  const drawn = ["value", ...(given ? [] : ["name"]), ...(given || projects.length < 2 ? [] : ["projectId"])];
-  const rest = restOf(refusal, (path) => drawn.includes(path.split(".")[1] ?? ""));
+  const shown = ["value", ...(given ? [] : ["name"]), ...(given || projects.length < 2 ? [] : ["projectId"])];
+  const rest = restOf(refusal, (path) => shown.includes(fieldOf(path)));
   return (
-    <form
-      ref={form}
-      className={classes["form"]}
-      noValidate
-      onSubmit={(event) => void submit(event)}
-      aria-labelledby="set-secret"
-    >
+    <form ref={form} className={classes["form"]} noValidate onSubmit={submit} aria-labelledby="set-secret">
       <h2 id="set-secret">{given ? `Replace the value of ${given}` : "Set a secret"}</h2>
       {rest && <Problem refusal={rest} />}
+      {!given && projects.length > 1 && (
+        <ProjectField
+          {...{ projects, hasMoreProjects, project }}
+          problem={problemOf("projectId", "Project")}
+          onChange={setProject}
+        />
+      )}
       {!given && (
-        <>
-          {projects.length > 1 && (
-            <NativeSelect
-              label="Project"
-              value={project}
-              data={[
-                ...(isKnown ? [] : [{ value: project, label: "Another project" }]),
-                ...projects.map((one) => ({ value: one.id, label: one.name })),
-                ...moreChoices(hasMoreProjects, "and more, older ones"),
-              ]}
-              error={problemOf("projectId", "Project")}
-              onChange={(event) => setProject(event.currentTarget.value)}
-            />
-          )}
-          <TextInput
-            label="Name"
-            description="The name in definitions, such as shopToken. An existing name gets the new value."
-            value={name}
-            autoComplete="off"
-            spellCheck={false}
-            // oxlint-disable-next-line jsx-a11y/no-autofocus -- one came here for it
-            autoFocus
-            error={problemOf("name", "Name")}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-        </>
+        <TextInput
+          label="Name"
+          description="The name in definitions, such as shopToken. An existing name gets the new value."
+          value={name}
+          autoComplete="off"
+          spellCheck={false}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- one came here for it
+          autoFocus
+          error={problemOf("name", "Name")}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
       )}
       <Textarea
         label="Value"
@@ -94,14 +74,31 @@ export function SecretForm({ projects, hasMoreProjects, projectId, name: given, 
         error={problemOf("value", "Value")}
         onChange={(event) => setValue(event.currentTarget.value)}
       />
-      <div className={classes["buttons"]}>
-        <Button type="submit" loading={isBusy}>
-          {given ? "Replace value" : "Set secret"}
-        </Button>
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-      </div>
+      <SendOrCancel verb={given ? "Replace value" : "Set secret"} isBusy={isBusy} onCancel={onClose} />
     </form>
+  );
+}
+
+type ProjectFieldProps = Pick<Props, "projects" | "hasMoreProjects"> & {
+  /** The chosen one's id. It may be one that was not read. */
+  project: string;
+  problem: string | undefined;
+  onChange: (projectId: string) => void;
+};
+
+function ProjectField({ projects, hasMoreProjects, project, problem, onChange }: ProjectFieldProps) {
+  const isKnown = projects.some(({ id }) => id === project);
+  return (
+    <NativeSelect
+      label="Project"
+      value={project}
+      data={[
+        ...(isKnown ? [] : [{ value: project, label: "Another project" }]),
+        ...projects.map(({ id, name }) => ({ value: id, label: name })),
+        ...moreChoices(hasMoreProjects, "and more, older ones"),
+      ]}
+      error={problem}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
   );
 }

@@ -12,6 +12,7 @@ import type { FieldProblem } from "../../../api/refusal.ts";
 import { useAct } from "../../../api/use-act.ts";
 import { CopyButton } from "../../../components/copy-button.tsx";
 import { Problem } from "../../../components/notice.tsx";
+import { SendOrCancel } from "../../../forms/send-or-cancel.tsx";
 import type { FormField } from "../../../forms/values.ts";
 import { useFocusBack } from "../../../lib/use-focus-back.ts";
 import { KINDS } from "./kinds.ts";
@@ -62,14 +63,7 @@ export function TriggerForm(props: Props) {
       <Fields {...own} />
       <NativeSelect label="If the previous run is still open" data={OVERLAPS} {...text("overlap")} />
       {LastFields && <LastFields {...own} />}
-      <span className="line">
-        <Button type="submit" loading={isBusy}>
-          {trigger ? `Change ${trigger.name}` : "Add the trigger"}
-        </Button>
-        <Button variant="default" onClick={onCancel}>
-          Cancel
-        </Button>
-      </span>
+      <SendOrCancel verb={trigger ? `Change ${trigger.name}` : "Add the trigger"} isBusy={isBusy} onCancel={onCancel} />
     </form>
   );
 }
