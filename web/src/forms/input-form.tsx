@@ -1,14 +1,14 @@
 /** A form made from an agent's input fields, or an approval's: one component a field, errors only after it was touched. */
 import { useId, useRef, useState, type ReactNode, type SubmitEvent } from "react";
-import { Refusal, restOf } from "../api/refusal.ts";
+import type { Refusal } from "../api/refusal.ts";
+import { useAct } from "../api/use-act.ts";
 import { Problem } from "../components/notice.tsx";
 import type { JsonObject } from "../lib/json.ts";
 import { Field } from "./field.tsx";
 import type { Note } from "./field-label.tsx";
 import classes from "./input-form.module.css";
-import { inputFrom, problemOf, valuesFrom, type FieldValue, type FormField, type Values } from "./values.ts";
-
-type Problems = ReadonlyMap<string, string>;
+import { problemsIn, problemsOf, useProblems, type Found, type Problems } from "./use-problems.ts";
+import { inputFrom, valuesFrom, type FieldValue, type FormField, type Values } from "./values.ts";
 
 type Props = {
   fields: readonly FormField[];
@@ -31,62 +31,44 @@ export function InputForm({ fields, initial, notes, refused, onChange, send, sen
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const [values, setValues] = useState<Values>(() => initial ?? valuesFrom(fields));
-  const [before] = useState(() => refused && problemsIn(refused, fields));
-  const [problems, setProblems] = useState<Problems>(before?.ofFields ?? new Map());
-  const [refusal, setRefusal] = useState(before?.rest);
-  const [isSending, setIsSending] = useState(false);
-  const [isSubmitted, setIsSubmitted] = useState(before !== undefined);
+  const { problems, rest, look, show } = useProblems(fields, refused);
+  const [isSubmitted, setIsSubmitted] = useState(refused !== undefined);
+  const { act, isBusy } = useAct();
   const idOf = (name: string): string => `${id}-${name}`;
   const focus = (name: string): void =>
     form.current
       ?.querySelector<HTMLElement>(`[id="${CSS.escape(idOf(name))}"], [data-field="${CSS.escape(name)}"] input`)
       ?.focus();
 
-  const change = (name: string, value: FieldValue): void => {
-    const next = { ...values, [name]: value };
+  const change = (field: FormField, value: FieldValue): void => {
+    const next = { ...values, [field.name]: value };
     setValues(next);
     onChange?.(inputFrom(fields, next));
-    const field = fields.find((one) => one.name === name)!;
-    if (problems.has(name)) setProblem(name, problemOf(field, value));
+    if (problems.has(field.name)) look(field, value);
   };
-  const setProblem = (name: string, problem: string | undefined): void => {
-    const next = new Map(problems);
-    if (problem) next.set(name, problem);
-    else next.delete(name);
-    setProblems(next);
-  };
-  const show = (found: Problems, whole?: Refusal): void => {
-    setProblems(found);
-    setRefusal(whole);
-    const first = fields.find(({ name }) => found.has(name));
+  const showAndFocus = (found: Found): void => {
+    show(found);
+    const first = fields.find(({ name }) => found.ofFields.has(name));
     if (first) focus(first.name);
   };
-
-  const submit = async (event: SubmitEvent): Promise<void> => {
+  const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (isSending) return;
+    if (isBusy) return;
     setIsSubmitted(true);
-    const verb = (event.nativeEvent as unknown as { submitter: HTMLButtonElement | null }).submitter?.value ?? "";
-    const sent = sendsFields?.(verb) === false ? [] : fields;
-    const local = problemsOf(sent, values);
-    show(local);
-    if (local.size > 0) return;
-    setIsSending(true);
-    try {
-      await send(inputFrom(fields, values), verb);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const { ofFields, rest } = problemsIn(error, fields);
-      show(ofFields, rest);
-    } finally {
-      setIsSending(false);
-    }
+    const verb = verbOf(event);
+    const found = problemsOf(sendsFields?.(verb) === false ? [] : fields, values);
+    showAndFocus({ ofFields: found, rest: undefined });
+    if (found.size > 0) return;
+    void act(
+      () => send(inputFrom(fields, values), verb),
+      (refusal) => showAndFocus(problemsIn(refusal, fields)),
+    );
   };
 
   return (
-    <form ref={form} noValidate className={classes["form"]} onSubmit={(event) => void submit(event)}>
+    <form ref={form} noValidate className={classes["form"]} onSubmit={submit}>
       {isSubmitted && problems.size > 0 && <Summary fields={fields} problems={problems} focus={focus} />}
-      {refusal && <Problem refusal={refusal} />}
+      {rest && <Problem refusal={rest} />}
       {fields.map((field) => (
         <Field
           key={field.name}
@@ -95,46 +77,21 @@ export function InputForm({ fields, initial, notes, refused, onChange, send, sen
           value={values[field.name]}
           problem={problems.get(field.name)}
           note={notes?.get(field.name)}
-          onChange={(value) => change(field.name, value)}
-          onLeave={() => {
-            if (values[field.name] !== undefined) setProblem(field.name, problemOf(field, values[field.name]));
-          }}
+          onChange={(value) => change(field, value)}
+          onLeave={() => values[field.name] !== undefined && look(field, values[field.name])}
         />
       ))}
-      {children(isSending)}
+      {children(isBusy)}
     </form>
   );
 }
 
-const problemsOf = (fields: readonly FormField[], values: Values): Problems =>
-  new Map(
-    fields.flatMap((field) => {
-      const problem = problemOf(field, values[field.name]);
-      return problem ? [[field.name, problem] as const] : [];
-    }),
-  );
+const verbOf = ({ nativeEvent }: SubmitEvent): string =>
+  (nativeEvent as unknown as { submitter: HTMLButtonElement | null }).submitter?.value ?? "";
 
-/** `rest`: what is said of no field that is here. */
-function problemsIn(refusal: Refusal, fields: readonly FormField[]): { ofFields: Problems; rest: Refusal | undefined } {
-  const names = new Set<string | undefined>(fields.map(({ name }) => name));
-  const found = refusal.fields.filter(({ path }) => names.has(nameIn(path)));
-  return {
-    ofFields: new Map(found.map(({ path, message }) => [nameIn(path)!, message])),
-    rest: restOf(refusal, (path) => names.has(nameIn(path))),
-  };
-}
+type SummaryProps = { fields: readonly FormField[]; problems: Problems; focus: (name: string) => void };
 
-const nameIn = (path: string): string | undefined => path.split(".")[2];
-
-function Summary({
-  fields,
-  problems,
-  focus,
-}: {
-  fields: readonly FormField[];
-  problems: Problems;
-  focus: (name: string) => void;
-}) {
+function Summary({ fields, problems, focus }: SummaryProps) {
   return (
     <div className={classes["summary"]} role="alert">
       <p>{problems.size === 1 ? "1 field needs" : `${problems.size} fields need`} another look:</p>

@@ -4,7 +4,7 @@ import { JsonInput, SegmentedControl } from "@mantine/core";
 import { parseJson, type Json } from "../lib/json.ts";
 import { Field } from "./field.tsx";
 import classes from "./input-form.module.css";
-import { canSay, inputFrom, problemOf, valuesFrom, type FormField, type Values } from "./values.ts";
+import { canSay, inputFrom, problemOf, valuesFrom, type FieldValue, type FormField, type Values } from "./values.ts";
 
 type Props = {
   label: string;
@@ -21,24 +21,13 @@ type Props = {
 };
 
 export function InputPart({ label, description, fields, text, problems, hasDueDates = false, onChange }: Props) {
-  const id = useId();
-  const [isJson, setIsJson] = useState(() => !canSay(fields, parsed(text)));
-  const [values, setValues] = useState<Values>(() => valuesFrom(fields, parsed(text)));
-  const [touched, setTouched] = useState<ReadonlyMap<string, string>>(new Map());
   const isSaid = canSay(fields, parsed(text));
+  const [isJson, setIsJson] = useState(!isSaid);
+  /** The values with which the form begins, each time that it is shown. */
+  const [initial, setInitial] = useState<Values>(() => valuesFrom(fields, parsed(text)));
   const show = (asJson: boolean): void => {
     setIsJson(asJson);
-    if (!asJson) setValues(valuesFrom(fields, parsed(text) ?? {}));
-  };
-  const change = (name: string, value: Values[string]): void => {
-    const next = { ...values, [name]: value };
-    setValues(next);
-    onChange(JSON.stringify(inputFrom(fields, next), null, 2), name);
-    if (touched.get(name)) setTouched(new Map([...touched, [name, ""]]));
-  };
-  const leave = (field: FormField): void => {
-    const problem = values[field.name] === undefined ? undefined : problemOf(field, values[field.name]);
-    setTouched(new Map([...touched, [field.name, problem ?? ""]]));
+    if (!asJson) setInitial(valuesFrom(fields, parsed(text) ?? {}));
   };
   return (
     <fieldset className={classes["part"]}>
@@ -69,22 +58,47 @@ export function InputPart({ label, description, fields, text, problems, hasDueDa
           onChange={(typed) => onChange(typed)}
         />
       ) : (
-        fields.map((field) => (
-          <Field
-            key={field.name}
-            id={`${id}-${field.name}`}
-            field={field}
-            value={values[field.name]}
-            problem={(problems.get(field.name) ?? touched.get(field.name)) || undefined}
-            note={undefined}
-            hasDueDates={hasDueDates}
-            onChange={(value) => change(field.name, value)}
-            onLeave={() => leave(field)}
-          />
-        ))
+        <Fields {...{ fields, initial, problems, hasDueDates, onChange }} />
       )}
-      {!isJson && problems.has("") && <p className={classes["problem"]}>{problems.get("")}</p>}
     </fieldset>
+  );
+}
+
+type FieldsProps = Pick<Props, "fields" | "problems" | "onChange"> & { initial: Values; hasDueDates: boolean };
+
+/** The agent's own fields, which write the JSON. */
+function Fields({ fields, initial, problems, hasDueDates, onChange }: FieldsProps) {
+  const id = useId();
+  const [values, setValues] = useState(initial);
+  /** The problem that a field had when it was left, until it is changed. */
+  const [left, setLeft] = useState<ReadonlyMap<string, string | undefined>>(new Map());
+  const change = (field: FormField, value: FieldValue): void => {
+    const next = { ...values, [field.name]: value };
+    setValues(next);
+    onChange(JSON.stringify(inputFrom(fields, next), null, 2), field.name);
+    setLeft(new Map([...left, [field.name, undefined]]));
+  };
+  const leave = (field: FormField): void => {
+    const value = values[field.name];
+    if (value !== undefined) setLeft(new Map([...left, [field.name, problemOf(field, value)]]));
+  };
+  return (
+    <>
+      {fields.map((field) => (
+        <Field
+          key={field.name}
+          id={`${id}-${field.name}`}
+          field={field}
+          value={values[field.name]}
+          problem={problems.get(field.name) ?? left.get(field.name)}
+          note={undefined}
+          hasDueDates={hasDueDates}
+          onChange={(value) => change(field, value)}
+          onLeave={() => leave(field)}
+        />
+      ))}
+      {problems.has("") && <p className={classes["problem"]}>{problems.get("")}</p>}
+    </>
   );
 }
 

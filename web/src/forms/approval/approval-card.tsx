@@ -29,27 +29,14 @@ type Props = {
 };
 
 export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = false }: Props) {
-  const { id, status, question, context, assignee, createdAt, expiresAt, canDecide } = approval;
+  const { id, status, question, context, assignee, canDecide } = approval;
   const card = useRef<HTMLElement>(null);
   const { decisions } = useApi();
   const made = useDecision(id);
   const isOpen = status === "open";
   const wasOpen = useWasOpen(isOpen, onDecided);
   const isDecidable = isOpen && canDecide && !made;
-  const press = (verb: Decision): void =>
-    card.current?.querySelector<HTMLButtonElement>(`button[value="${verb}"]`)?.click();
-  const pressFocused = (verb: Decision) => (): void => {
-    if (card.current?.contains(document.activeElement)) press(verb);
-  };
-  useKeys(keys === "card" && isDecidable ? { a: pressFocused("approve"), r: pressFocused("reject") } : {});
-  useOnScreen(
-    isDecidable
-      ? [
-          { word: `Approve: ${question}`, act: () => press("approve") },
-          { word: `Reject: ${question}`, act: () => press("reject") },
-        ]
-      : [],
-  );
+  useKeysOfCard(card, { question, isDecidable, hasKeys: keys === "card" });
   return (
     <section
       ref={card}
@@ -60,20 +47,7 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- its keys decide once it has the focus
       tabIndex={keys === "card" && isOpen ? 0 : -1}
     >
-      {!isInList && (
-        <div className={classes["head"]}>
-          <StatusMark status={status} />
-          <span className="dim">
-            asked <Time at={createdAt} />
-            {assignee && `, for ${assignee}`}
-            {isOpen && expiresAt && (
-              <>
-                , expires <Time at={expiresAt} />
-              </>
-            )}
-          </span>
-        </div>
-      )}
+      {!isInList && <Head approval={approval} />}
       <div className={isInList ? classes["below"] : undefined}>
         <h2 className={isInList ? "visually-hidden" : classes["question"]}>{question}</h2>
         {isInList && assignee && <p className="dim">For {assignee}</p>}
@@ -97,6 +71,42 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
     </section>
   );
 }
+
+/** Decides by `a` and `r` while the card has the focus, and from the palette. */
+function useKeysOfCard(
+  card: RefObject<HTMLElement | null>,
+  { question, isDecidable, hasKeys }: { question: string; isDecidable: boolean; hasKeys: boolean },
+): void {
+  const press = (verb: Decision): void =>
+    card.current?.querySelector<HTMLButtonElement>(`button[value="${verb}"]`)?.click();
+  const pressFocused = (verb: Decision) => (): void => {
+    if (card.current?.contains(document.activeElement)) press(verb);
+  };
+  useKeys(hasKeys && isDecidable ? { a: pressFocused("approve"), r: pressFocused("reject") } : {});
+  useOnScreen(
+    isDecidable
+      ? [
+          { word: `Approve: ${question}`, act: () => press("approve") },
+          { word: `Reject: ${question}`, act: () => press("reject") },
+        ]
+      : [],
+  );
+}
+
+const Head = ({ approval: { status, assignee, createdAt, expiresAt } }: { approval: ApprovalCardFragment }) => (
+  <div className={classes["head"]}>
+    <StatusMark status={status} />
+    <span className="dim">
+      asked <Time at={createdAt} />
+      {assignee && `, for ${assignee}`}
+      {status === "open" && expiresAt && (
+        <>
+          , expires <Time at={expiresAt} />
+        </>
+      )}
+    </span>
+  </div>
+);
 
 /** Whether it was open when it was first shown. Tells when it no longer is. */
 function useWasOpen(isOpen: boolean, onDecided: (() => void) | undefined): boolean {

@@ -1,16 +1,15 @@
 /** A run from a sentence: it is read, reviewed in the same form with the words that each field came from, and started by a person. */
-import { useEffect, useEffectEvent, useRef, useState, type SubmitEvent } from "react";
+import { useEffect, useEffectEvent, useState, type SubmitEvent } from "react";
 import { Button, Textarea } from "@mantine/core";
 import { useQuery } from "urql";
-import { DraftRunInputDocument, ExampleAgentsDocument, type RunFormAgentFragment } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
-import { useAct } from "../../api/use-act.ts";
+import { ExampleAgentsDocument, type RunFormAgentFragment } from "../../api/documents.ts";
 import { Problem } from "../../components/notice.tsx";
 import type { Refusal } from "../../api/refusal.ts";
-import { corrected, NO_CORRECTIONS, type Draft } from "./corrections.ts";
+import { corrected, NO_CORRECTIONS } from "./corrections.ts";
 import { exampleSentence, exampleSentences } from "./examples.ts";
 import { Review } from "./review.tsx";
 import classes from "./run-form.module.css";
+import { useReader } from "./use-reader.ts";
 
 type Props = {
   /** Without it, it is found from the sentence, and can be changed. */
@@ -22,47 +21,17 @@ type Props = {
 };
 
 export function Describe({ agent, said, onRead }: Props) {
-  const mutate = useMutate();
-  const { act, isBusy, refusal } = useAct();
   const [text, setText] = useState(said ?? "");
-  const [draft, setDraft] = useState<Draft>();
   const [corrections, setCorrections] = useState(NO_CORRECTIONS);
-  /** By a person, in place of the one that was found. */
-  const [chosenId, setChosenId] = useState<string>();
-  const lastText = useRef<string>(undefined);
-  const isReading = useRef(false);
-  /** Sent while another is read: the newest is read next. */
-  const next = useRef<() => Promise<void>>(undefined);
-
-  const readIt = async (given: string, agentId: string | undefined): Promise<void> => {
-    // Sent again unchanged: it is being read, or is the next.
-    if (isReading.current && given === lastText.current && agentId === chosenId) return;
-    lastText.current = given;
-    setChosenId(agentId);
-    if (isReading.current) {
-      next.current = () => readIt(given, agentId);
-      return;
-    }
-    isReading.current = true;
-    const isDone = await act(async () => {
-      const { timeZone: timezone } = Intl.DateTimeFormat().resolvedOptions();
-      const request = { text: given, timezone, ...(agentId !== undefined && { agentId }) };
-      setDraft((await mutate(DraftRunInputDocument, { input: request })).draftRunInput!);
-    }).finally(() => (isReading.current = false));
-    const readNext = next.current;
-    next.current = undefined;
-    if (readNext) await readNext();
-    else if (isDone) onRead?.(given);
-  };
+  const { draft, read, lastRef, isBusy, refusal } = useReader(onRead);
   const readSaid = useEffectEvent((given: string) => {
-    if (given === lastText.current) return;
+    if (given === lastRef.current?.text) return;
     setText(given);
-    void readIt(given, agent?.id);
+    void read({ text: given, agentId: agent?.id });
   });
   useEffect(() => {
     if (said) readSaid(said);
   }, [said]);
-
   return (
     <div className={classes["describe"]}>
       <Sentence
@@ -70,7 +39,7 @@ export function Describe({ agent, said, onRead }: Props) {
         takesFocus={!agent && !said}
         isRead={draft !== undefined}
         onChange={setText}
-        onSend={() => void readIt(text, agent?.id ?? chosenId)}
+        onSend={() => void read({ text, agentId: agent?.id ?? lastRef.current?.agentId })}
       />
       {draft && (
         <Review
@@ -78,7 +47,7 @@ export function Describe({ agent, said, onRead }: Props) {
           corrections={corrections}
           isFound={!agent}
           onChange={(input) => setCorrections((before) => corrected(draft, before, input))}
-          onChoose={(agentId) => void readIt(lastText.current ?? text, agentId)}
+          onChoose={(agentId) => void read({ text: lastRef.current?.text ?? text, agentId })}
         />
       )}
     </div>

@@ -13,7 +13,7 @@ import type { Note } from "../field-label.tsx";
 import { InputForm } from "../input-form.tsx";
 import { JsonForm } from "../json-form.tsx";
 import { inputFrom, valuesFrom } from "../values.ts";
-import { curlOfRun, typescriptOf } from "./calls.ts";
+import { curlOfRun, typescriptOf, type Call } from "./calls.ts";
 import classes from "./run-form.module.css";
 
 type Props = {
@@ -49,6 +49,9 @@ const EXPIRED = new Refusal("The sentence was read too long ago. Read it again; 
 const NONE: readonly string[] = [];
 const LOOK = "has its default value, and a part of the sentence was not understood: check it, and confirm below";
 
+const unseen = (names: readonly string[]): Refusal =>
+  new Refusal(LOOK, { fields: names.map((name) => ({ path: `input.input.${name}`, code: "invalid", message: LOOK })) });
+
 export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, hasCalls = true, onChange }: Props) {
   const { id, name, handle, inputFields } = agent;
   const navigate = useNavigate();
@@ -66,10 +69,7 @@ export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, ha
     onChange?.(next);
   };
   const send = async (given: JsonObject): Promise<void> => {
-    if (unlooked.length > 0 && !hasLooked)
-      throw new Refusal(LOOK, {
-        fields: unlooked.map((field) => ({ path: `input.input.${field}`, code: "invalid", message: LOOK })),
-      });
+    if (unlooked.length > 0 && !hasLooked) throw unseen(unlooked);
     const request = { agentId: id, input: given, idempotencyKey: key, ...(runDraftId && { runDraftId }) };
     const { runAgent } = await mutate(StartRunDocument, { input: request }).catch((error: unknown) => {
       throw error instanceof Refusal && error.fields.some(({ path }) => path === "input.runDraftId") ? EXPIRED : error;
@@ -77,7 +77,6 @@ export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, ha
     setKey(newKey());
     await navigate({ to: "/runs/$runId", params: { runId: runAgent!.id } });
   };
-  const call = { url: urlOf("graphql"), agentId: id, input };
   const buttons = (isSending: boolean) => (
     <div className={classes["buttons"]}>
       {unlooked.length > 0 && (
@@ -91,13 +90,7 @@ export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, ha
       <Button type="submit" loading={isSending}>
         {runDraftId ? withValues(Object.keys(input).length, handle) : `Run ${handle}`}
       </Button>
-      {hasCalls && (
-        <span className="line">
-          <span className="dim">Copy as</span>
-          <CopyButton label="Copy as curl" word="curl" text={curlOfRun(call)} />
-          <CopyButton label="Copy as TypeScript" word="TypeScript" text={typescriptOf(call)} />
-        </span>
-      )}
+      {hasCalls && <CopyAs call={{ url: urlOf("graphql"), agentId: id, input }} />}
     </div>
   );
   return hasForm(agent) ? (
@@ -110,3 +103,11 @@ export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, ha
     </JsonForm>
   );
 }
+
+const CopyAs = ({ call }: { call: Call }) => (
+  <span className="line">
+    <span className="dim">Copy as</span>
+    <CopyButton label="Copy as curl" word="curl" text={curlOfRun(call)} />
+    <CopyButton label="Copy as TypeScript" word="TypeScript" text={typescriptOf(call)} />
+  </span>
+);
