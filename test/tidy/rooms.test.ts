@@ -26,12 +26,6 @@ const SMALL_THINGS = new Set([
 
 /** Longer than a screen, and not taken apart yet. The list only gets shorter. */
 const LONGER = new Set([
-  "web/src/api/client.ts",
-  "web/src/components/json-view.tsx",
-  "web/src/components/palette/palette.tsx",
-  "web/src/pages/agent/definition-bar.tsx",
-  "web/src/pages/agent/definition-tab.tsx",
-  "web/src/pages/run/actions.tsx",
 ]);
 
 const sample = (path: string, text: string) => parse(`server/src/${path}`, text);

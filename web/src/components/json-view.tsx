@@ -13,35 +13,13 @@ const SEARCHED_FROM_LINES = 12;
 
 /** `label`: what it is, as in "output"; `file`: its name when it is kept. */
 export function JsonView({ text, label, file }: { text: string; label: string; file: string }) {
-  const [sought, setSought] = useState("");
-  const [current, setCurrent] = useState(0);
   const shown = text.slice(0, MAX_CHARACTERS);
-  const parts = useMemo(() => partsOf(shown, sought), [shown, sought]);
-  const found = parts.filter(({ place }) => place !== undefined).length;
+  const search = useSearch(shown);
   const isSearched = useMemo(() => shown.split("\n", SEARCHED_FROM_LINES).length >= SEARCHED_FROM_LINES, [shown]);
   return (
     <div className={classes["view"]}>
       <div className={classes["bar"]}>
-        {isSearched && (
-          <div className={classes["search"]}>
-            <input
-              type="search"
-              aria-label={`Search the ${label}`}
-              placeholder="Search"
-              value={sought}
-              onChange={(event) => {
-                setSought(event.currentTarget.value);
-                setCurrent(0);
-              }}
-              onKeyDown={(event) => {
-                if (event.key !== "Enter" || found === 0) return;
-                event.preventDefault();
-                setCurrent((current + (event.shiftKey ? found - 1 : 1)) % found);
-              }}
-            />
-            <span aria-live="polite">{sought && (found === 0 ? "none" : `${current + 1} of ${atMost(found)}`)}</span>
-          </div>
-        )}
+        {isSearched && <SearchField search={search} label={label} />}
         <CopyButton text={text} label={`Copy the ${label}`} isBare />
         <Button
           variant="default"
@@ -54,18 +32,8 @@ export function JsonView({ text, label, file }: { text: string; label: string; f
       </div>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it */}
       <pre tabIndex={0} aria-label={label}>
-        {parts.map(({ at, text: part, place }) =>
-          place === undefined ? (
-            part
-          ) : (
-            <mark
-              key={at}
-              ref={place === current ? bringIntoSight : undefined}
-              data-current={place === current || undefined}
-            >
-              {part}
-            </mark>
-          ),
+        {search.parts.map(({ at, text: part, place }) =>
+          place === undefined ? part : <Found key={at} text={part} isCurrent={place === search.current} />,
         )}
       </pre>
       {shown.length < text.length && (
@@ -76,6 +44,47 @@ export function JsonView({ text, label, file }: { text: string; label: string; f
     </div>
   );
 }
+
+type Search = ReturnType<typeof useSearch>;
+
+/** Where a text has what is sought; `current`: the place at which the reader is. */
+function useSearch(text: string) {
+  const [sought, setSought] = useState("");
+  const [current, setCurrent] = useState(0);
+  const parts = useMemo(() => partsOf(text, sought), [text, sought]);
+  const found = parts.filter(({ place }) => place !== undefined).length;
+  const seek = (next: string): void => {
+    setSought(next);
+    setCurrent(0);
+  };
+  /** After the last comes the first. There must be one. */
+  const go = (by: 1 | -1): void => setCurrent((current + found + by) % found);
+  return { sought, parts, found, current, seek, go };
+}
+
+const SearchField = ({ search: { sought, found, current, seek, go }, label }: { search: Search; label: string }) => (
+  <div className={classes["search"]}>
+    <input
+      type="search"
+      aria-label={`Search the ${label}`}
+      placeholder="Search"
+      value={sought}
+      onChange={(event) => seek(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || found === 0) return;
+        event.preventDefault();
+        go(event.shiftKey ? -1 : 1);
+      }}
+    />
+    <span aria-live="polite">{sought && (found === 0 ? "none" : `${current + 1} of ${atMost(found)}`)}</span>
+  </div>
+);
+
+const Found = ({ text, isCurrent }: { text: string; isCurrent: boolean }) => (
+  <mark ref={isCurrent ? bringIntoSight : undefined} data-current={isCurrent || undefined}>
+    {text}
+  </mark>
+);
 
 const bringIntoSight = (mark: HTMLElement | null): void => mark?.scrollIntoView({ block: "nearest" });
 

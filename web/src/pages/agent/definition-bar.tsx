@@ -2,7 +2,6 @@
 import { useState } from "react";
 import { Button } from "@mantine/core";
 import { PublishDocument, SaveDraftDocument, type AgentDefinitionQuery } from "../../api/documents.ts";
-import { Refusal } from "../../api/refusal.ts";
 import { useMutate } from "../../api/hooks.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Confirm } from "../../components/confirm.tsx";
@@ -28,30 +27,29 @@ export function DefinitionBar(props: Props) {
   const { agent, text, onText, isDraftCompared, onCompareDraft } = props;
   const { draft } = agent;
   const [isDiscarding, setIsDiscarding] = useState(false);
-  const { publishing, saving, isConflict, keepMine, dropMine, save, saveText, publish, openDraft, openPublished } =
-    useDrafting(props);
+  const saved = useSavedDraft(props);
+  const { saving, isConflict, base, save, saveText, open } = saved;
+  const { publishing, publish } = usePublishing(props, saved);
   const refusal = publishing.refusal ?? (isConflict ? undefined : saving.refusal);
   return (
     <>
       <Buttons
-        {...{ agent, text, openPublished }}
+        {...{ agent, text, publish }}
         isPublishing={publishing.isBusy}
         isSaving={saving.isBusy}
-        onPublish={() => void publishing.act(publish)}
-        onSave={saveText}
+        onSave={() => void saveText(base)}
+        openPublished={() => open(null)}
       />
       {refusal && <Problem refusal={refusal} />}
       {isConflict ? (
         <Conflict
           {...{ draft, isDraftCompared, onCompareDraft }}
           isBusy={saving.isBusy}
-          onKeep={keepMine}
-          onDiscard={dropMine}
+          onKeep={() => void saveText(draft?.revision ?? 0)}
+          onDiscard={() => open(draft)}
         />
       ) : (
-        draft && (
-          <DraftLine {...{ draft, text }} onOpen={() => openDraft(draft)} onDiscard={() => setIsDiscarding(true)} />
-        )
+        draft && <DraftLine {...{ draft, text }} onOpen={() => open(draft)} onDiscard={() => setIsDiscarding(true)} />
       )}
       {isDiscarding && draft && (
         <Confirm
@@ -73,85 +71,68 @@ export function DefinitionBar(props: Props) {
   );
 }
 
-/** Saves and publishes the text; `isConflict`: somebody else has saved or published since it was opened. */
-function useDrafting({ agent, text, onText, onCompareDraft, onChanged, onPublished }: Props) {
-  const { id: agentId, draft } = agent;
-  const published = agent.definition ?? "";
+type SavedDraft = ReturnType<typeof useSavedDraft>;
+
+/** Which draft the text comes from, and saving it. `isConflict`: somebody else has saved or published since it was opened. */
+function useSavedDraft({ agent, text, onText, onCompareDraft, onChanged }: Props) {
+  const { id: agentId, draft, definition: published } = agent;
   const mutate = useMutate();
-  const publishing = useAct();
   const saving = useAct();
   /** Revision of the draft that the text comes from; 0: none. A save replaces no other revision. */
-  const [known, setKnown] = useState(draft?.revision ?? 0);
+  const [base, setBase] = useState(draft?.revision ?? 0);
   const [isConflict, setIsConflict] = useState(false);
 
   const save = async (definition: string, expectedRevision: number): Promise<void> => {
     const input = { agentId, definition, expectedRevision };
     const { saveAgentDraft } = await mutate(SaveDraftDocument, { input });
-    setKnown(saveAgentDraft?.draft?.revision ?? 0);
+    setBase(saveAgentDraft?.draft?.revision ?? 0);
     onCompareDraft(false);
     onChanged();
   };
-  const saveOver = async (expectedRevision: number): Promise<void> => {
-    const isDone = await saving.act(async () => {
-      try {
-        await save(text, expectedRevision);
-        setIsConflict(false);
-      } catch (error) {
-        setIsConflict(error instanceof Refusal && error.reason === "draft_changed");
-        throw error;
-      }
-    });
+  const saveText = async (expectedRevision: number): Promise<void> => {
+    const isDone = await saving.act(
+      () => save(text, expectedRevision),
+      ({ reason }) => setIsConflict(reason === "draft_changed"),
+    );
+    if (isDone) setIsConflict(false);
     // Reads the other draft, to show it.
-    if (!isDone) onChanged();
+    else onChanged();
   };
-  const publish = async (): Promise<void> => {
-    const { publishAgent } = await mutate(PublishDocument, { input: { definition: text } });
-    const left = publishAgent!.draft;
-    onPublished(publishAgent!.version);
-    // The published text came from this draft. A draft that somebody else has saved since stays.
-    if (left && left.revision === known) await save(publishAgent!.definition!, known).catch(() => undefined);
-    else setKnown(left?.revision ?? 0);
-  };
-  const openDraft = (one: Draft): void => {
-    setKnown(one.revision);
-    onCompareDraft(false);
-    onText(one.definition);
-  };
-  const openPublished = (): void => {
-    setKnown(0);
-    onText(published);
-  };
-  const dropMine = (): void => {
+  /** Goes on with this draft, or with the published text, in place of what was typed. */
+  const open = (other: Draft | null): void => {
     setIsConflict(false);
     saving.forget();
-    if (draft) openDraft(draft);
-    else openPublished();
+    setBase(other?.revision ?? 0);
+    if (other) onCompareDraft(false);
+    onText(other?.definition ?? published ?? "");
   };
-  const saveText = (): void => void saveOver(known);
-  const keepMine = (): void => void saveOver(draft?.revision ?? 0);
-  return {
-    publishing,
-    saving,
-    isConflict,
-    keepMine,
-    dropMine,
-    save,
-    saveText,
-    publish,
-    openDraft,
-    openPublished,
-  };
+  return { saving, isConflict, base, setBase, save, saveText, open };
+}
+
+function usePublishing({ text, onPublished }: Props, { base, setBase, save }: SavedDraft) {
+  const mutate = useMutate();
+  const publishing = useAct();
+  const publish = (): Promise<boolean> =>
+    publishing.act(async () => {
+      const { publishAgent } = await mutate(PublishDocument, { input: { definition: text } });
+      const left = publishAgent!.draft;
+      onPublished(publishAgent!.version);
+      // The published text came from this draft. A draft that somebody else has saved since stays.
+      if (left && left.revision === base) await save(publishAgent!.definition!, base).catch(() => undefined);
+      else setBase(left?.revision ?? 0);
+    });
+  return { publishing, publish };
 }
 
 type ButtonsProps = Pick<Props, "agent" | "text"> & {
   isPublishing: boolean;
   isSaving: boolean;
-  onPublish: () => void;
+  publish: () => Promise<boolean>;
   onSave: () => void;
   openPublished: () => void;
 };
 
-function Buttons({ agent, text, isPublishing, isSaving, onPublish, onSave, openPublished }: ButtonsProps) {
+function Buttons({ agent, text, isPublishing, isSaving, publish, onSave, openPublished }: ButtonsProps) {
   const { version, draft } = agent;
   const published = agent.definition ?? "";
   const isSaved = text === draft?.definition;
@@ -160,7 +141,7 @@ function Buttons({ agent, text, isPublishing, isSaving, onPublish, onSave, openP
       {text === published ? (
         <span className="dim">Published version {version}. Edit it to make a draft.</span>
       ) : (
-        <Button size="compact-md" loading={isPublishing} onClick={onPublish}>
+        <Button size="compact-md" loading={isPublishing} onClick={() => void publish()}>
           Publish
         </Button>
       )}

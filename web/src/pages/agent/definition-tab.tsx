@@ -1,5 +1,5 @@
 /** The agent's text: changed with its problems in the margin, published, compared with an older version, taken back. */
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useState, type ReactNode } from "react";
 import { Skeleton } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { AgentDefinitionDocument, AgentVersionTextDocument } from "../../api/documents.ts";
@@ -39,17 +39,9 @@ const DRAFT = "draft";
 function Loaded({ agent, compared, mayWrite, onChanged }: LoadedProps) {
   const { id, draft, version } = agent;
   const published = agent.definition ?? "";
-  const navigate = useNavigate();
   const [told, setTold] = useState("");
   const { text, key, change, replace } = useText(draft?.definition ?? published);
-  const compare = (other: string | undefined): void =>
-    void navigate({
-      to: "/agents/$agentId",
-      params: { agentId: id },
-      search: { tab: "definition", ...(other && { compare: other }) },
-      replace: true,
-      resetScroll: false,
-    });
+  const compare = useCompare(id);
   const isSaved = text === published || text === draft?.definition;
   const tellPublished = (which: string): void => {
     setTold(`${which} is published: runs that start from now on use it.`);
@@ -78,17 +70,9 @@ function Loaded({ agent, compared, mayWrite, onChanged }: LoadedProps) {
           ) : (
             <p className="dim">You may read the definition, but not change it. Owners, admins and editors may.</p>
           )}
-          {compared === DRAFT && draft ? (
-            <Suspense fallback={<Skeleton height={400} />}>
-              <Difference version="The saved draft" before={draft.definition} after={text} />
-            </Suspense>
-          ) : compared && compared !== DRAFT ? (
-            <Suspense fallback={<Skeleton height={400} />}>
-              <Compared agentId={id} version={compared} text={text} />
-            </Suspense>
-          ) : (
+          <BesideCompared {...{ agent, compared, text }}>
             <DefinitionText key={key} text={text} isReadOnly={!mayWrite} onChange={change} />
-          )}
+          </BesideCompared>
         </div>
         <Versions
           agentId={id}
@@ -121,7 +105,36 @@ function useText(initial: string) {
   };
 }
 
-function Compared({ agentId, version, text }: { agentId: string; version: string; text: string }) {
+/** Puts a version beside the text, or `draft`, or nothing. */
+function useCompare(agentId: string) {
+  const navigate = useNavigate();
+  return (other: string | undefined): void =>
+    void navigate({
+      to: "/agents/$agentId",
+      params: { agentId },
+      search: { tab: "definition", ...(other && { compare: other }) },
+      replace: true,
+      resetScroll: false,
+    });
+}
+
+type BesideProps = { agent: DefinedAgent; compared: string | undefined; text: string; children: ReactNode };
+
+/** The text beside the one that it is compared with, in place of the editor, which is `children`. */
+function BesideCompared({ agent: { id, draft }, compared, text, children }: BesideProps) {
+  if (!compared || (compared === DRAFT && !draft)) return children;
+  return (
+    <Suspense fallback={<Skeleton height={400} />}>
+      {compared === DRAFT ? (
+        <Difference version="The saved draft" before={draft!.definition} after={text} />
+      ) : (
+        <BesideVersion agentId={id} version={compared} text={text} />
+      )}
+    </Suspense>
+  );
+}
+
+function BesideVersion({ agentId, version, text }: { agentId: string; version: string; text: string }) {
   const [{ data, error }, readAgain] = useRead({
     query: AgentVersionTextDocument,
     variables: { id: agentId, version },

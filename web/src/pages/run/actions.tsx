@@ -36,46 +36,18 @@ const STARTS: Record<RunStatus, readonly Start[]> = {
 };
 
 /** The ways to run it again, once it has ended. */
-export function Starts({ run: { id, status, agent, error }, view, chosenStep }: Props) {
-  const failedStep = error?.stepNumber ?? undefined;
-  const [failedName, chosenName] = [useStepName(view, failedStep), useStepName(view, chosenStep)];
-  const mutate = useMutate();
-  const navigate = useNavigate();
-  const { may } = useMay();
+export function Starts(props: Props) {
   const { act, isBusy, refusal } = useAct();
-  const show = (runId: string): Promise<void> => navigate({ to: "/runs/$runId", params: { runId }, search: {} });
-  const retry = async (fromStep: number | undefined): Promise<void> =>
-    show((await mutate(RetryRunDocument, { input: { runId: id, ...(fromStep && { fromStep }) } })).retryRun!.id);
-  const ACTS: Record<Start, { word: string; act: () => Promise<unknown> }> = {
-    again: {
-      word: "Run again",
-      act: async () => show((await mutate(RerunRunDocument, { input: { runId: id } })).rerunRun!.id),
-    },
-    edit: {
-      word: "Edit the input and run",
-      act: () => navigate({ to: "/agents/$agentId", params: { agentId: agent.id }, search: { from: id } }),
-    },
-    retry: {
-      word: failedStep === undefined ? "Retry" : `Retry from ${failedName}`,
-      act: () => retry(undefined),
-    },
-    from: { word: `Run again from ${chosenName}`, act: () => retry(chosenStep) },
-  };
-  const names = STARTS[status].filter(
-    (name) =>
-      may("runs:start") &&
-      (name !== "from" || (chosenStep !== undefined && !(chosenStep === failedStep && status === "failed"))),
-  );
-  useOnScreen(names.map((name) => ({ word: ACTS[name].word, act: () => act(ACTS[name].act) })));
-  const [first, ...others] = names;
+  const ways = useWays(props);
+  useOnScreen(ways.map(({ word, start }) => ({ word, act: () => act(start) })));
+  const [first, ...others] = ways;
   if (!first) return null;
-  const main = ACTS[first];
   return (
     <>
       {refusal && <Problem refusal={refusal} />}
       <Button.Group className={classes["starts"]}>
-        <Button size="compact-md" loading={isBusy} onClick={() => void act(main.act)}>
-          <span className={classes["main-action"]}>{main.word}</span>
+        <Button size="compact-md" loading={isBusy} onClick={() => void act(first.start)}>
+          <span className={classes["main-action"]}>{first.word}</span>
         </Button>
         {others.length > 0 && (
           <Menu position="bottom-end">
@@ -85,9 +57,9 @@ export function Starts({ run: { id, status, agent, error }, view, chosenStep }: 
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              {others.map((name) => (
-                <Menu.Item key={name} onClick={() => void act(ACTS[name].act)}>
-                  {ACTS[name].word}
+              {others.map(({ name, word, start }) => (
+                <Menu.Item key={name} onClick={() => void act(start)}>
+                  {word}
                 </Menu.Item>
               ))}
             </Menu.Dropdown>
@@ -96,6 +68,39 @@ export function Starts({ run: { id, status, agent, error }, view, chosenStep }: 
       </Button.Group>
     </>
   );
+}
+
+type Way = { name: Start; word: string; start: () => Promise<unknown> };
+
+/** The first is the one that is most likely meant. None if the caller may not start runs. */
+function useWays({ run: { id, status, agent, error }, view, chosenStep }: Props): Way[] {
+  const failedStep = error?.stepNumber ?? undefined;
+  const [failedName, chosenName] = [useStepName(view, failedStep), useStepName(view, chosenStep)];
+  const mutate = useMutate();
+  const navigate = useNavigate();
+  const { may } = useMay();
+  if (!may("runs:start")) return [];
+  const show = (runId: string): Promise<void> => navigate({ to: "/runs/$runId", params: { runId }, search: {} });
+  const retry = async (fromStep: number | undefined): Promise<void> =>
+    show((await mutate(RetryRunDocument, { input: { runId: id, ...(fromStep && { fromStep }) } })).retryRun!.id);
+  const all: Record<Start, Omit<Way, "name">> = {
+    again: {
+      word: "Run again",
+      start: async () => show((await mutate(RerunRunDocument, { input: { runId: id } })).rerunRun!.id),
+    },
+    edit: {
+      word: "Edit the input and run",
+      start: () => navigate({ to: "/agents/$agentId", params: { agentId: agent.id }, search: { from: id } }),
+    },
+    retry: {
+      word: failedStep === undefined ? "Retry" : `Retry from ${failedName}`,
+      start: () => retry(undefined),
+    },
+    from: { word: `Run again from ${chosenName}`, start: () => retry(chosenStep) },
+  };
+  // `retry` of a failed run begins at the failed step already.
+  const hasFrom = chosenStep !== undefined && !(chosenStep === failedStep && status === "failed");
+  return STARTS[status].filter((name) => name !== "from" || hasFrom).map((name) => ({ name, ...all[name] }));
 }
 
 /** Cancels the run after a question. Absent if the run had ended when the page was opened. */
