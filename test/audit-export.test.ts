@@ -44,7 +44,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-test("what the operator does is the system's, from the command line", async () => {
+test("the operator's actions on the command line have the actor system", async () => {
   const env = settingsOf(here.server);
   const events = await eventsOf(async () => {
     await cliJson(["org", "set-plan", here.world.organizationId, "enterprise", "--per-minute", "100000"], { env });

@@ -379,7 +379,7 @@ describe("each action makes exactly one event", () => {
   });
 });
 
-test("what is refused makes no event", async () => {
+test("a refused action makes no event", async () => {
   const { email } = await here.server.memberOf(here.world, "viewer@audit.example.org", "viewer");
   const { accessToken: viewer } = await signIn(email);
   const owner = (await signIn()).accessToken;

@@ -89,7 +89,7 @@ describe("the text of an answer", () => {
     expect(await outputOf(", output: response")).toMatchObject({ statusCode: status, content: null });
   });
 
-  test("what an attempt and an error show of it is decoded too", async () => {
+  test("attempts and errors show it decoded, too", async () => {
     const body = Buffer.from("não encontrado", "latin1");
     endpoint.answer = { status: 404, headers: { "content-type": "text/plain; charset=latin1" }, body };
     const { id, error } = await runOf(server, `do: [${get()}]`);

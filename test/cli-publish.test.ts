@@ -111,7 +111,7 @@ test("a warning is shown as one, and the definition is valid", async () => {
   expect(stdout).toMatch(/^stdin:8:17: warning: .+\n8 \| .+\n {2}\| +\^\nstdin is valid\n$/);
 });
 
-test("of a long line as much is shown as fits into 80 columns", async () => {
+test("a long line is cut to 80 columns", async () => {
   const { code, stdout } = await cli(["validate", file("long.json")], { env: beside(server) });
   expect(code).toBe(1);
   const [, source, caret] = stdout.split("\n");

@@ -64,7 +64,7 @@ describe("input", () => {
     expect([text.output.note, fromFile.output.note, piped.output.n]).toEqual(["text", "pair", 5]);
   });
 
-  test("what others chose moves no cursor: neither in a refusal nor in an output, whatever JSON leaves as it is", async () => {
+  test("texts of others move no cursor, neither in a refusal nor in an output, even where JSON does not escape them", async () => {
     const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/;
     const refused = await refusal("adds", "--input", JSON.stringify({ n: 1, "a\u001b[2J\u009b31m": 1 }));
     expect(refused).toContain("a?[2J?31m");
@@ -80,7 +80,7 @@ describe("input", () => {
     }
   });
 
-  test("what is no input is one line that says what would be", async () => {
+  test("an invalid input is one line that says what is valid", async () => {
     expect(await refusal("adds", "--input", "{n: 1}")).toContain("--input is not valid JSON");
     expect(await refusal("adds", "--input", "[1]")).toContain('must be a JSON object like {"n": 1}');
     expect(await refusal("adds", "--input", '{"__proto__": 1}')).toContain("forbidden key");
@@ -90,7 +90,7 @@ describe("input", () => {
     expect(await refusal("adds", "n=1", "n=2")).toContain("n is given twice");
   });
 
-  test("what breaks the form is named field by field", async () => {
+  test("each field that breaks the form is named", async () => {
     expect(await refusal("adds", "n=many", "colour=red")).toContain(": n: must be a number; colour: there is no field");
     expect(await refusal("adds")).toBe("autograph: the input does not fit the agent's form: n: is missing\n");
   });
@@ -271,7 +271,7 @@ describe("the server and the credential", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining("no API key: set AUTOGRAPH_API_KEY")]);
   });
 
-  test("what is mistyped is one line", async () => {
+  test("each mistyped word is one line", async () => {
     expect(await refusal("adds", "--wach")).toContain("unknown option '--wach' (Did you mean --watch?)");
     expect(await refusal("adds", "--wait", "31")).toContain("--wait must be whole seconds from 1 to 30");
     expect(await refusal("adds", "--wait", "5", "--watch")).toContain("not both");

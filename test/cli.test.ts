@@ -146,7 +146,7 @@ describe("keys", () => {
     },
   );
 
-  test("what is wrong is one line", async () => {
+  test("each mistake is one line", async () => {
     const env = beside(server);
     const lines = [
       await cli(["keys", "revoke", ID], { env }),

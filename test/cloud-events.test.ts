@@ -97,7 +97,7 @@ describe("an event", () => {
 describe("a batch", () => {
   const batch = (events: unknown[]) => send(events, { "content-type": BATCH });
 
-  test("has 100 events and not one more, and counts as one request", async () => {
+  test("has at most 100 events, and counts as one request", async () => {
     const { events } = (await batch(Array.from({ length: 100 }, () => one()))).body;
     expect(new Set(events.map(({ id }: Data) => id)).size).toBe(100);
     expect(refusalOf(await batch(Array.from({ length: 101 }, () => one())))).toMatchObject({
@@ -197,7 +197,7 @@ test("a request without a credential, with a wrong one or without the scope is r
   expect([byGet.status, byGet.headers.get("allow")]).toEqual([405, "POST"]);
 });
 
-test("what is posted is an event, also by who takes HTML; who only looks there gets the UI's page", async () => {
+test("a POST is an event, even if the client accepts HTML; a GET returns the UI's page", async () => {
   expect((await send(one(), { "content-type": STRUCTURED, accept: "text/html" })).status).toBe(202);
   const looked = await fetch(`${server.url}/events`, { headers: { accept: "text/html" } });
   expect([looked.status, looked.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);

@@ -424,7 +424,7 @@ describe("an event says", () => {
   });
 });
 
-test("what was answered is there after kill -9, what was torn is fired once, and what comes again is not done again", async () => {
+test("after kill -9 answered events are kept, interrupted ones fire once, and repeats do nothing", async () => {
   const source = newSource();
   const trigger = await eventTriggerOf(server, echo, { source, event: "paid" });
   const one = (index: number) => publishEvent(server, { source, event: "paid", id: `e${index}`, data: { index } });

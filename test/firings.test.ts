@@ -253,7 +253,7 @@ describe("while the run before is open", () => {
   });
 });
 
-test("who changes a trigger holds up its own firings, and nobody else's runs; what came meanwhile fires then", async () => {
+test("a change to a trigger delays its own firings and no other runs; they fire afterwards", async () => {
   const hook = await webhookOf(server, patient, { name: "changed", policy: { overlap: "skip" } });
   const beside = await server.organization("beside");
   const other = await publish(server, "echo", beside);

@@ -374,7 +374,7 @@ describe("why something was refused", () => {
     });
   });
 
-  test("what needs another scope names it, apart from the sentence", async () => {
+  test("a missing scope is named apart from the message", async () => {
     const token = await server.key(["agents:read"]);
     const { errors } = await server.graphql("{ runs { nodes { id } } events: approvals { nodes { id } } }", {}, token);
     expect(errors!.map(({ extensions }) => extensions)).toEqual([{ code: "FORBIDDEN", scope: "runs:read" }]);

@@ -315,7 +315,7 @@ describe("any other try", () => {
     expect(run.error.stepNumber).toBe(4);
   });
 
-  test("what an expression sees of an error is the language's five fields", async () => {
+  test("an expression sees the language's five fields of an error", async () => {
     const keys = "do: [{keys: {set: {keys: '${ $error | keys }'}}}]";
     expect((await historyAfter(`do: [{t: {try: [{r: ${raise(418)}}], catch: {${keys}}}}]`)).output.keys).toEqual([
       "detail",

@@ -328,7 +328,7 @@ test("the login throttle counts the client behind a trusted proxy, not the proxy
   expect(await attempt("203.0.113.10", "somebody@example.org")).toBe("UNAUTHENTICATED");
 });
 
-test("what is not there is a 404 in JSON, and no path leads out of the page's folder", async () => {
+test("an unknown path is a 404 in JSON, and no path leads out of the page's folder", async () => {
   for (const path of [
     "/nothing",
     "/graphql/",

@@ -174,7 +174,7 @@ describe("WebSockets", () => {
     }
   });
 
-  test("what a client sends after its connection was closed is not done, though it leaves the close unanswered", async () => {
+  test("messages sent after the close are not executed, even if the client does not answer the close", async () => {
     const agent = await agentOf(server, "do: [{rest: {wait: {minutes: 60}}}]");
     using raw = await open(server.world.apiKey);
     const start = { query: `mutation { runAgent(input: {agentId: "${agent}"}) { id } }` };

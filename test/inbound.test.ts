@@ -148,7 +148,7 @@ describe("a stranger's body", () => {
   });
 });
 
-test("what a large request holds is let go of when it is refused, by whomever", async () => {
+test("a refused large request releases what it holds, wherever it is refused", async () => {
   const list = `[${"{},".repeat(70_000)}{}]`;
   const times = Math.ceil(LIMITS.arrivingBytes / 2 / heldBytes(list)) + 1;
   const refused: [string, number][] = [

@@ -275,7 +275,7 @@ describe("nothing is sent when a value is missing", () => {
   });
 });
 
-test("what validating takes for known of variables and outputs is what a run has", async () => {
+test("the variables and outputs that validation knows are those of a run", async () => {
   const keep = (what: string): string => `export: {as: '\${ ($context // {}) + {${what}} }'}`;
   const agent = await agentOf(
     server,

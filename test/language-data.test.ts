@@ -84,7 +84,7 @@ do:
     expect(Date.parse(output.started)).toBeLessThanOrEqual(output.now.epoch.milliseconds);
   });
 
-  test("what jq computes and what is computed here come to the same, in one object", async () => {
+  test("jq and native evaluation agree, in one object", async () => {
     expect(
       await outputOf(
         `do: [{one: {set: {jq: '\${ .list | group_by(.a) | map(length) }', here: '\${ .list[0].a + 1 }'}}}]`,

@@ -432,7 +432,7 @@ describe("the connection", () => {
     });
   });
 
-  test("what it counts is the organization's usage, also of an answer that is none", async () => {
+  test("tokens count as the organization's usage, even for an unusable answer", async () => {
     const { apiKey } = await server.organization("spender");
     const used = async (): Promise<number> =>
       (await server.data("{ usage(days: 1) { modelTokens } }", {}, apiKey)).usage[0].modelTokens;

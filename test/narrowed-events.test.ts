@@ -49,7 +49,7 @@ test("an event of a narrowed key fires and shows no more than the key reaches", 
   ]);
 });
 
-test("what fires a project's triggers is chosen by nobody who sees only a part of the organization's", async () => {
+test("a narrowed key does not choose what fires a project's triggers", async () => {
   const agent = echo;
   const { secret } = await createKey(server, { projectIds: [server.world.projectId] });
   const shop = { type: "event", source: "chosen", event: "paid" };

@@ -153,7 +153,7 @@ async function tryInput(input: TextInput, texts: readonly string[]): Promise<str
 
 describe("each text input takes it unchanged, or refuses it politely", () => {
   const asked = inputs.filter(({ root }) => root !== "subscription");
-  test("what is shown at once is still in the schema", () => {
+  test("the fields shown at once are still in the schema", () => {
     expect(Object.keys(SHOWN).filter((one) => !asked.map(nameOf).includes(one))).toEqual([]);
     expect(asked.length).toBeGreaterThan(70);
   });

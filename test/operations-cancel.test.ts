@@ -73,7 +73,7 @@ describe("cancelRuns", () => {
     expect([await isOpen(second!), await isOpen(third!)]).toEqual([false, false]);
   });
 
-  test("what names no runs is refused and cancels nothing", async () => {
+  test("a request that names no runs is refused and cancels nothing", async () => {
     const id = await start(server, await waiting());
     const unset = `mutation($projectId: [ID!], $kind: [ActorKind!], $time: DateTime) { cancelRuns(input: {runs: {filter: {
       projectId: $projectId, startedBy: {kind: $kind}, createdFrom: $time}}}) { cancelledCount } }`;

@@ -42,7 +42,7 @@ describe("runAt", () => {
     expect(Date.parse(run.startedAt) - Date.parse(runAt)).toBeLessThan(5_000);
   });
 
-  test("one that is cancelled before never begins; what is no time is refused", async () => {
+  test("one that is cancelled before never begins; an invalid time is refused", async () => {
     const agentId = await publish(server, "echo");
     const runAt = new Date((await server.clock.now()) + HOUR_MS).toISOString();
     const { runAgent } = await server.data(START, { input: { agentId, runAt } });
@@ -139,7 +139,7 @@ describe("retryRun", () => {
     expect(run.steps[0].finishedAt).toBe(failed.steps[0].finishedAt);
   });
 
-  test("what was cancelled beside the failed step is done again: a child, a question, a wait, a try", async () => {
+  test("work cancelled beside the failed step is repeated: a child, a question, a wait, a try", async () => {
     await agentOf(server, "do: [{pause: {wait: {hours: 1}}}]", "patient-child");
     const branches = (last: string): string => `  - all:
       fork:

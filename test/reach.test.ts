@@ -287,7 +287,7 @@ describe("what a narrowed key changes", () => {
     expect(other).not.toContain("is not set");
   });
 
-  test("what is of the whole organization is refused", async () => {
+  test("objects of the whole organization are refused", async () => {
     const make = `mutation { createProject(input: {handle: "mine", name: "Mine"}) { id } }`;
     const { me } = await server.data("{ me { id } }");
     for (const query of [

@@ -216,7 +216,7 @@ describe("queries and subscriptions", () => {
     }
   });
 
-  test("what sends nothing at the start needs its scope as well, over SSE and WebSocket", async () => {
+  test("a subscription that sends nothing at the start needs its scope as well, over SSE and WebSocket", async () => {
     for (const field of SILENT) {
       const query = `subscription { ${field.split(".")[1]} { id } }`;
       const scope = field === "Subscription.agentsChanged" ? "agents:read" : "runs:read";
@@ -356,7 +356,7 @@ test("a caller without the scope is told so first, whatever the variables are", 
 });
 
 describe("mutations", () => {
-  test("what is refused has not happened, whether the mutation's scope is missing or one of its answer", async () => {
+  test("a refused mutation has changed nothing, whether the mutation's scope is missing or one of its answer", async () => {
     // Keys are made before what they may not change is looked at.
     for (const scope of ALL_SCOPES) await Promise.all([keyWith([scope]), keyWithout(scope)]);
     const token = await keyWith(["agents:write", "runs:start"]);

@@ -75,7 +75,7 @@ describe.each(Object.keys(SIGN))("%s", (preset) => {
   const send = async (hook: Webhook, headers: Record<string, string>, body = BODY): Promise<Called> =>
     call(hook.url, body, { headers });
 
-  test("what is signed starts a run, and what is not does not", async () => {
+  test("a signed call starts a run, an unsigned one does not", async () => {
     const hook = await hookOf(preset);
     const seconds = await now();
     const good = sign(BODY, seconds);
@@ -99,7 +99,7 @@ describe.each(Object.keys(SIGN))("%s", (preset) => {
     );
   });
 
-  test.runIf(TIMED.includes(preset))("within 300 s of now and not one more", async () => {
+  test.runIf(TIMED.includes(preset))("within 300 s of now at most", async () => {
     const hook = await hookOf(preset, `${preset} in time`);
     const seconds = await now();
     for (const [shift, status] of [
@@ -114,7 +114,7 @@ describe.each(Object.keys(SIGN))("%s", (preset) => {
     expect(await reasonOf(hook)).toContain("300 s");
   });
 
-  test("what was recorded starts nothing more in 24 hours, under whatever name it is sent again", async () => {
+  test("a replayed request starts nothing in 24 hours, under any delivery name", async () => {
     const hook = await hookOf(preset, `${preset} recorded`);
     const recorded = sign(BODY, await now());
     const { body } = await send(hook, { ...recorded, "idempotency-key": "first" });

@@ -227,7 +227,7 @@ test("no list shows anything of another organization, with or without its ids as
   }
 });
 
-test("what was asked in vain changed nothing for its owner", async () => {
+test("refused requests changed nothing for the owner", async () => {
   const { run, agent, approval, members, apiKeys, secrets, triggers } = await server.data(
     `{ run(id: "${foreign.run}") { status } agent(id: "${foreign.agent}") { status draft { revision } concurrency runs { nodes { id } } } approval(id: "${foreign.approval}") { status } members { nodes { role } } apiKeys { nodes { revokedAt } } secrets { nodes { id updatedBy { kind } } } triggers { nodes { name status } } }`,
     {},

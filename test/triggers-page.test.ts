@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("what is asked fits the schema", () => {
+test("every request of the page fits the schema", () => {
   const asked = examplesOf("graphql");
   expect(asked.length).toBeGreaterThan(2);
   const schema = createSchema();
@@ -34,7 +34,7 @@ async function ask(part: string, ids: Record<string, string> = {}) {
   return server.data(text!.replaceAll(/"(agent|trigger)_\w+"/g, (_, kind: string) => JSON.stringify(ids[kind])));
 }
 
-test("what is asked does what the page says", async () => {
+test("every request of the page does what the page says", async () => {
   const agent = await publish(server, "echo");
   const made = (await ask("X-Order-Delivery", { agent })).createTrigger;
   const specified = { type: "webhook", url: made.url, method: "POST", authentication: { type: "bearer_token" } };

@@ -247,7 +247,7 @@ describe("a call", () => {
     expectInTime(longest, 2_500);
   });
 
-  test("of what is not there is the same 404 whatever is wrong", async () => {
+  test("to an unknown webhook is the same 404, whatever is wrong", async () => {
     const hook = await webhookOf(server, echo, { name: "there" });
     const token = hook.url.split("/").at(-1)!;
     const at = (agent: string, secret: string): string => hook.url.replace(echo, agent).replace(token, secret);
@@ -464,7 +464,7 @@ describe("a delivery", () => {
     expect(await outcomesOf(hook)).toEqual(["refused", "started"]);
   });
 
-  test("a delivery's name has 255 characters and not one more", async () => {
+  test("a delivery's name has at most 255 characters", async () => {
     const hook = await webhookOf(server, echo, { name: "long" });
     const send = (length: number) => call(hook.url, {}, { headers: { "webhook-id": "x".repeat(length) } });
     expect((await send(255)).status).toBe(202);
@@ -477,7 +477,7 @@ describe("a delivery", () => {
   });
 });
 
-test("what was answered is there after kill -9, and what is sent again is not done again", async () => {
+test("answered calls are kept after kill -9, and repeats do nothing", async () => {
   const hook = await webhookOf(server, echo, { name: "killed" });
   const send = (index: number): Promise<Called> =>
     call(hook.url, { index }, { headers: { "idempotency-key": `d${index}` } });

@@ -20,7 +20,7 @@ afterAll(() => pair[Symbol.asyncDispose]());
 
 const call = (behaviour: string, name = "post"): string => callTask(pair.sink, behaviour, name);
 
-test("what is started at either is executed by one within 4 s, without waiting for a sweep", async () => {
+test("a run started at either is executed by one within 4 s, without waiting for a sweep", async () => {
   const { executor, standby } = await rolesOf(pair);
   const three = await publish(executor, "three");
   const fourRuns = async (): Promise<void> => {

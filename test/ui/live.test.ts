@@ -252,7 +252,7 @@ test("a step is opened by keyboard, its parts are read, and its address is the s
   await page.getByRole("complementary", { name: "Step 2" }).waitFor();
 });
 
-test("who may only read sees no button that writes", async () => {
+test("a viewer sees no button that writes", async () => {
   const calledId = await publish(`
 document:
   dsl: "1.0.3"

@@ -44,7 +44,7 @@ export const EVENTS = {
   eventsPerBatch: {
     value: 100,
     bounds: "events in the body of one `POST /events`",
-    test: ["test/cloud-events.test.ts", "has 100 events and not one more"],
+    test: ["test/cloud-events.test.ts", "has at most 100 events"],
   },
   eventFilterFields: { value: 20, bounds: "fields of a trigger's filter", test: [EVENTS_TEST, "21 fields"] },
   eventFilterValues: {

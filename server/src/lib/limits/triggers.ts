@@ -44,12 +44,12 @@ export const TRIGGERS = {
   deliveryCharacters: {
     value: 255,
     bounds: "a header that names a delivery to a webhook",
-    test: [TRIGGERS_TEST, "a delivery's name has 255 characters and not one more"],
+    test: [TRIGGERS_TEST, "a delivery's name has at most 255 characters"],
   },
   signatureSeconds: {
     value: 300,
     bounds: "the difference between the time that a sender signed and now",
-    test: [SIGNATURES, "within 300 s of now and not one more"],
+    test: [SIGNATURES, "within 300 s of now at most"],
   },
   refusedCallsPerAddress: {
     value: 10,
