@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { canSay, inputFrom, numberIn, problemOf, valuesFrom, type FormField } from "./values.ts";
+import { numberIn } from "./field-types.ts";
+import { canSay, inputFrom, problemOf, valuesFrom, type FormField } from "./values.ts";
 
 const field = (name: string, type: FormField["type"], more: Partial<FormField> = {}): FormField => ({
   name,

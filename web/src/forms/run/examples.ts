@@ -1,4 +1,5 @@
 /** Sentences that an agent would understand, made from its name and its fields. */
+import { FIELD_TYPES } from "../field-types.ts";
 import type { FormField } from "../values.ts";
 
 type Named = { name: string; inputFields: readonly FormField[] };
@@ -29,9 +30,5 @@ function partOf({ name, type, choices, default: given }: FormField): string {
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .replaceAll("_", " ")
     .toLowerCase();
-  if (type === "boolean") return words;
-  if (type === "date") return `${words} tomorrow`;
-  if (type === "choice" || choices) return `${words} ${choices?.[0]?.value.toLowerCase()}`;
-  if (type === "number" || type === "integer") return `${words} ${typeof given === "number" ? given : 12}`;
-  return type === "list" ? `${words} Ada` : `${words} “Acme”`;
+  return words + FIELD_TYPES[type].said(choices?.[0]?.value.toLowerCase(), given);
 }

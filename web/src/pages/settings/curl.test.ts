@@ -7,14 +7,14 @@ const agent = {
   id: "agent_1",
   name: "Ada's",
   inputFields: [
-    { ...field, name: "what", type: "text" },
-    { ...field, name: "it's", type: "choice", choices: [{ value: "a'b" }, { value: "c" }] },
-    { ...field, name: "amount", type: "number" },
-    { ...field, name: "day", type: "date" },
-    { ...field, name: "sure", type: "boolean" },
-    { ...field, name: "all", type: "list", choices: [{ value: "x" }] },
-    { ...field, name: "given", type: "integer", default: 7 },
-    { ...field, name: "optional", type: "text", required: false },
+    { ...field, name: "what", type: "text" as const },
+    { ...field, name: "it's", type: "choice" as const, choices: [{ value: "a'b" }, { value: "c" }] },
+    { ...field, name: "amount", type: "number" as const },
+    { ...field, name: "day", type: "date" as const },
+    { ...field, name: "sure", type: "boolean" as const },
+    { ...field, name: "all", type: "list" as const, choices: [{ value: "x" }] },
+    { ...field, name: "given", type: "integer" as const, default: 7 },
+    { ...field, name: "optional", type: "text" as const, required: false },
   ],
 };
 /** The text that a shell passes on. */

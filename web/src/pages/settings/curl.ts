@@ -1,5 +1,6 @@
 /** A command for a shell that does something with a new API key. */
-import type { CreateKeyMutation } from "../../api/documents.ts";
+import type { CreateKeyMutation, InputFieldType } from "../../api/documents.ts";
+import { FIELD_TYPES } from "../../forms/field-types.ts";
 import { curlOf } from "../../lib/curl.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 
@@ -10,7 +11,7 @@ type Made = Pick<NonNullable<CreateKeyMutation["createApiKey"]>, "scopes"> & {
 type Agent = { id: string; name: string; inputFields: readonly InputField[] };
 type InputField = {
   name: string;
-  type: string;
+  type: InputFieldType;
   required: boolean;
   choices: readonly { value: string }[] | null;
   default: Json | null;
@@ -47,10 +48,5 @@ const sampleOf = (fields: readonly InputField[], today: string): JsonObject =>
       .map((field) => [field.name, valueOf(field, today)]),
   );
 
-function valueOf({ type, choices }: InputField, today: string): Json {
-  const text = choices?.[0]?.value ?? "example";
-  if (type === "boolean") return true;
-  if (type === "number" || type === "integer") return 1;
-  if (type === "date") return today;
-  return type === "list" ? [text] : text;
-}
+const valueOf = ({ type, choices }: InputField, today: string): Json =>
+  FIELD_TYPES[type].sample(choices?.[0]?.value ?? "example", today);
