@@ -346,6 +346,33 @@ describe("each action makes exactly one event", () => {
     );
   });
 
+  test("model connections", async () => {
+    let id = "";
+    const detail = { projectId: here.world.projectId, provider: "openai", baseUrl: null, model: "m" };
+    const subject = (name: string) => ({ kind: "model_connection", id, name });
+    const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+    const UPDATE = "mutation($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { id } }";
+    const DELETE = "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { id } }";
+    const { projectId } = here.world;
+    const input = { projectId, name: "cheap", provider: "openai", model: "m", apiKey: "pl4nted" };
+    await expectOne(
+      async () => void ({ id } = await done(CREATE, { input }, token)),
+      () => ({ action: "model_connection_created", subject: subject("cheap"), detail }),
+    );
+    await expectOne(
+      () => done(UPDATE, { input: { modelConnectionId: id, name: "dear", apiKey: "pl4nted-too" } }, token),
+      () => ({
+        action: "model_connection_updated",
+        subject: subject("dear"),
+        detail: { ...detail, isKeyChanged: true },
+      }),
+    );
+    await expectOne(
+      () => done(DELETE, { input: { modelConnectionId: id } }, token),
+      () => ({ action: "model_connection_deleted", subject: subject("dear"), detail }),
+    );
+  });
+
   test("a decision once, and the order to cancel many", async () => {
     const agentId = await publish(here.server, "approve", here.world);
     const run = await start(here.server, agentId, {}, here.world.apiKey);

@@ -44,6 +44,7 @@ const NODES: readonly NodeKind[] = [
   "event",
   "apiKey",
   "secret",
+  "modelConnection",
   "member",
   "session",
   "auditEvent",

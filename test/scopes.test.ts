@@ -93,6 +93,8 @@ beforeAll(async () => {
     event: publishEvent.id,
     apiKey: createApiKey.id,
     secret: setSecret.id,
+    modelConnection: await modelConnectionOf("kept"),
+    doomedConnection: await modelConnectionOf("doomed"),
     user: me.id,
     project: server.world.projectId,
     organization: server.world.organizationId,
@@ -103,6 +105,18 @@ beforeAll(async () => {
   };
 });
 afterAll(() => server[Symbol.asyncDispose]());
+
+async function modelConnectionOf(name: string): Promise<string> {
+  const create = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+  const input = {
+    projectId: server.world.projectId,
+    name,
+    provider: "openai_compatible",
+    baseUrl: "http://127.0.0.1:9/v1",
+    model: "none",
+  };
+  return (await server.data(create, { input })).createModelConnection.id;
+}
 
 async function memberOf(name: string): Promise<string> {
   await server.member(`${name}@scopes.example.org`, "viewer");
@@ -128,6 +142,7 @@ const GIVEN: Record<string, () => object> = {
   cancelRun: () => ({ runId: ids["cancelled"] }),
   cancelRuns: () => ({ runs: { filter: { agentId: [ids["patient"]] } } }),
   deleteTrigger: () => ({ triggerId: ids["doomed"] }),
+  deleteModelConnection: () => ({ modelConnectionId: ids["doomedConnection"] }),
 };
 
 /** No key may ask for it. */
@@ -196,6 +211,7 @@ describe("queries and subscriptions", () => {
     expect(all.map(({ name }) => name).filter((name) => !reached.has(name))).toEqual([
       "LoginResult",
       "RevokeOtherSessionsResult",
+      "ModelTest",
       "RunDraftField",
       "RunDraft",
       "CancelRunsResult",

@@ -119,7 +119,9 @@ do: [{a: {set: {b: 1}}}]`;
     expect(listed).toContainEqual(expect.objectContaining({ id, name: "fromStdin", usedBy: [] }));
     expect(rotated).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^encrypted again: \d+ secrets, \d+ webhook tokens\n$/),
+      stdout: expect.stringMatching(
+        /^encrypted again: \d+ secrets, \d+ webhook tokens, \d+ keys of model connections\n$/,
+      ),
     });
     // Both URLs are what they were, and lie there as the secrets do.
     expect((await server.data(`{ trigger(id: "${hook.id}") { url } }`)).trigger.url).toBe(url);

@@ -68,6 +68,11 @@ beforeAll(async () => {
     { input: { projectId: other.projectId, name: "theirs", value: "planted" } },
     asOther,
   );
+  const { createModelConnection } = await server.data(
+    "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }",
+    { input: { projectId: other.projectId, name: "theirs", provider: "openai", model: "m" } },
+    asOther,
+  );
   const hook = await webhookOf(server, agent, {}, asOther);
   // A list starts nothing, and leaves a firing.
   await call(hook.url, []);
@@ -102,6 +107,7 @@ beforeAll(async () => {
     event: publishEvent.id,
     apiKey: apiKeys.nodes[0].id,
     secret: setSecret.id,
+    modelConnection: createModelConnection.id,
     member: me.id.replace("user", "member"),
     invitation: inviteMember.id,
     session: (await signIn(other)).sessionId,

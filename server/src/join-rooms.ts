@@ -32,6 +32,7 @@ import { Places } from "./fairness/places.ts";
 import type { UnderWay } from "./lib/under-way.ts";
 import { VERSION } from "./lib/version.ts";
 import type { Members } from "./members/members.ts";
+import { createModels } from "./models/models.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { createLlm } from "./llm/llm.ts";
 import { createOutbound } from "./outbound/outbound.ts";
@@ -138,6 +139,7 @@ function createWork(
     triggers: triggersOfDefinitions(triggerMemory),
   });
   const secrets = createSecrets({ ...base, derive: secretKeys.derive });
+  const models = createModels({ ...base, derive: secretKeys.derive });
   const places = new Places({ shared: LIMITS.runsInMemory, own: LIMITS.runsInMemoryOwn });
   const delaySeconds = Histogram.ofSeconds();
   const engineOptions = { ...base, instanceId, places, delaySeconds, claimed: CLAIMED_RUN };
@@ -160,14 +162,14 @@ function createWork(
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);
-  return { agents, secrets, places, delaySeconds, engine, runs, forgetting };
+  return { agents, secrets, models, places, delaySeconds, engine, runs, forgetting };
 }
 
 type Rooms = ReturnType<typeof createRooms>;
 
 /** The people, what starts runs by itself, and everything that resolvers are given. */
 function createRooms({ config }: JoinOptions, given: Shared & Work & { url: string }, stack: AsyncDisposableStack) {
-  const { base, secretKeys, rates, notices, triggerMemory, agents, secrets, runs, url } = given;
+  const { base, secretKeys, rates, outbound, notices, triggerMemory, agents, secrets, models, runs, url } = given;
   const { clock, log } = base;
   const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   const auth: Auth = stack.use(
@@ -178,9 +180,22 @@ function createRooms({ config }: JoinOptions, given: Shared & Work & { url: stri
   const listening = stack.use(triggerMemory.listeners.watch(clock));
   const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url };
   const operator = createFirstOrganization(base.database);
-  const llm = config.llm && stack.use(createLlm(config.llm, { clock, log, usage: rates.usage, operator }));
-  const runDrafts = { ...base, agents, llm };
-  const handles: Handles = { runDrafts, auth, members, agents, runs, events, triggers, rates, secrets, clock, log };
+  const llm = stack.use(createLlm({ own: config.llm, clock, log, usage: rates.usage, operator, outbound }));
+  const runDrafts = { ...base, agents, models, llm };
+  const handles: Handles = {
+    runDrafts,
+    auth,
+    members,
+    agents,
+    runs,
+    events,
+    triggers,
+    rates,
+    secrets,
+    models,
+    clock,
+    log,
+  };
   return { handles, listening, operator, llm };
 }
 
@@ -222,7 +237,7 @@ function openEntry({ config }: JoinOptions, opened: Opened, stack: AsyncDisposab
     pools: database.pools,
     outbound: outbound.figures,
     loops,
-    llm: llm?.figures,
+    llm: llm.figures,
   });
   const edge = createEdge({
     ...config,

@@ -9,6 +9,7 @@ import { filesBelow } from "./source.ts";
 
 const HASHES: Record<string, string> = {
   "0001-start": "dd01135bedf79b81f7a192fae288dc8b2a59248922d90b03464dc48647554d2b",
+  "0002-models": "e50e8bb8e1d4895b69c8732bf4edf8c1abd59601e26bcc91dd9fe1049218abbf",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

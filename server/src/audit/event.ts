@@ -36,7 +36,10 @@ export const AUDIT_ACTIONS = {
   runs_cancelled: "Somebody cancelled many runs with one request.",
   secret_set: "A secret was created, or its value was replaced.",
   secret_deleted: "A secret was deleted.",
-  secrets_key_rotated: "The operator re-encrypted all secrets and webhook tokens.",
+  model_connection_created: "A model connection was created.",
+  model_connection_updated: "A model connection was changed.",
+  model_connection_deleted: "A model connection was deleted.",
+  secrets_key_rotated: "The operator re-encrypted all secrets, webhook tokens and keys of model connections.",
   signing_key_rotated: "The key that signs access tokens was replaced.",
 } as const;
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
@@ -54,6 +57,7 @@ export const SUBJECT_IDS = {
   approval: "approval",
   trigger: "trigger",
   secret: "secret",
+  model_connection: "modelConnection",
 } as const satisfies Record<string, Kind>;
 export type SubjectKind = keyof typeof SUBJECT_IDS;
 

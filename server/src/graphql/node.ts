@@ -14,6 +14,7 @@ import type { Builder } from "./builder/builder.ts";
 import { callerOf, type Context } from "./context/context.ts";
 import { findInvitation } from "./people/invitations.ts";
 import { findMember } from "./people/members.ts";
+import { findModelConnection } from "./people/model-connections.ts";
 import { findOrganization, findProject } from "./people/organizations.ts";
 import { findRun } from "./runs/runs.ts";
 import { findSecret } from "./people/secrets.ts";
@@ -64,6 +65,7 @@ export const NODES = {
       requireFound("apiKey", await readApiKey(context.auth, callerOf(context).organizationId, idOf("apiKey", id))),
   },
   secret: { type: "Secret", scope: "secrets:write", narrowedKeys: false, read: findSecret },
+  modelConnection: { type: "ModelConnection", scope: "agents:read", narrowedKeys: false, read: findModelConnection },
   member: { type: "Member", scope: "agents:read", narrowedKeys: false, read: findMember },
   invitation: { type: "Invitation", scope: "admin", narrowedKeys: false, read: findInvitation },
   session: { type: "Session", scope: null, narrowedKeys: false, read: findSession },

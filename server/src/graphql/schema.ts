@@ -22,6 +22,7 @@ import { addDefinitions } from "./agents/definitions.ts";
 import { addEnums } from "./builder/enums.ts";
 import { addInvitations } from "./people/invitations.ts";
 import { addMembers } from "./people/members.ts";
+import { addModelConnections } from "./people/model-connections.ts";
 import { addNode } from "./node.ts";
 import { addOrganizations } from "./people/organizations.ts";
 import { addPlannedTasks } from "./runs/planned-tasks.ts";
@@ -60,6 +61,7 @@ export function createSchema(): GraphQLSchema {
   addSessions(builder, enums);
   addApiKeys(builder);
   addSecrets(builder);
+  addModelConnections(builder, enums);
   addActor(builder, enums);
   addCaller(builder, enums);
   addRates(builder, enums);

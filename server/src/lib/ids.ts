@@ -23,6 +23,7 @@ const PREFIXES = {
   invitation: "invitation",
   session: "session",
   secret: "secret",
+  modelConnection: "model",
   auditEvent: "audit",
   instance: "instance",
 } as const;
@@ -47,6 +48,7 @@ export type MemberId = Id<"member">;
 export type InvitationId = Id<"invitation">;
 export type SessionId = Id<"session">;
 export type SecretId = Id<"secret">;
+export type ModelConnectionId = Id<"modelConnection">;
 export type AuditEventId = Id<"auditEvent">;
 export type InstanceId = Id<"instance">;
 

@@ -1,123 +1,198 @@
 /**
- * The only way to the language model that the operator configured (docs/drafts.md). Calls its address alone, follows no redirect, and
- * limits what an organization can spend.
+ * The only way to a language model, over the operator's own connection or one of a project's (models/). Follows no redirect, and limits
+ * what an organization can have under way.
  */
+import { LRUCache } from "lru-cache";
 import { follow } from "../lib/abort.ts";
 import { countsOf, type Counts } from "../lib/figures.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId } from "../lib/ids.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { RateWindows } from "../fairness/rate-window.ts";
 import { Slots } from "../fairness/slots.ts";
-import { retryAfterMs } from "../outbound/retry-after.ts";
-import { createOutbound } from "../outbound/outbound.ts";
+import { createOutbound, type Outbound } from "../outbound/outbound.ts";
 import type { Usage } from "../rates/usage.ts";
-import { openModel, type Question } from "./model.ts";
+import { callModel, type ModelAnswer, type ModelRequest } from "./call-model.ts";
+import type { Connection } from "./connection.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
+import { Pause } from "./pause.ts";
 import { LLM_PROBLEMS, LlmError, type LlmProblem } from "./problem.ts";
+import { openProvider } from "./providers.ts";
 
-type LlmSettings = { baseUrl: string; apiKey: string | undefined; model: string };
+export type Question = {
+  /** The model's task. */
+  system: string;
+  prompt: string;
+  /** JSON Schema of the answer; none: any text. */
+  schema?: JsonObject;
+};
 
 /** The text of the model's answer. Throws LlmError, or the signal's reason. */
 export type Ask = (question: Question) => Promise<string>;
 
 export interface Llm {
-  readonly settings: LlmSettings;
-  /** Whether an organization is the operator's own: it alone sees where the model is, and what it says when it fails. */
+  /** The operator's own connection, if one is configured. */
+  readonly own: Connection | undefined;
+  /** Whether an organization is the operator's own: it alone sees where that model is, and what it says when it fails. */
   isOperator(organizationId: OrganizationId): Promise<boolean>;
-  /** Limits how often people may test the connection. */
+  /** Limits how often people may test a connection. */
   readonly tests: RateWindows<OrganizationId>;
   readonly figures: { calls: Counts<LlmProblem | "answered"> };
   /**
-   * A few questions that belong together: they count as one and have `LIMITS.llmSeconds` for all. Never queues. Throws
-   * LlmError; rejects with the signal's reason when nobody waits any longer.
+   * A few calls that belong together: they count as one and have `LIMITS.llmSeconds` for all. Never queues. Throws LlmError;
+   * rejects with the signal's reason when nobody waits any longer.
    */
-  use<Result>(
-    organizationId: OrganizationId,
-    signal: AbortSignal,
-    work: (ask: Ask) => Promise<Result>,
-  ): Promise<Result>;
+  use<Result>(connection: Connection, by: Use, work: (call: Call) => Promise<Result>): Promise<Result>;
 }
 
+type Use = { organizationId: OrganizationId; signal: AbortSignal };
+export type Call = (request: ModelRequest) => Promise<ModelAnswer>;
+
 type LlmOptions = {
+  own: Pick<Connection, "baseUrl" | "apiKey" | "model"> | undefined;
   clock: Clock;
   log: Log;
   usage: Pick<Usage, "modelTokens">;
   operator: { has(organizationId: OrganizationId): Promise<boolean> };
+  /** For the connections of projects: private addresses are closed to them, as to every call that an author writes. */
+  outbound: Outbound;
 };
 
-export function createLlm(settings: LlmSettings, { clock, log, usage, operator }: LlmOptions): Llm & AsyncDisposable {
-  const { host } = new URL(settings.baseUrl);
-  // The operator names the address, which may be a private one: OUTBOUND_ALLOW would open it to every author's calls as well.
-  const outbound = createOutbound({ allow: ["0.0.0.0/0", "::/0"], clock, log });
-  const slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
-  const uses = new RateWindows<OrganizationId>(clock);
-  const figures = { calls: countsOf([...LLM_PROBLEMS, "answered"]) };
-  const pause = new Pause(clock);
-  const model = openModel(settings, outbound, { host, onResponse: (response) => pause.read(response) });
+/** The state of a connection that is in use. */
+type Endpoint = { pause: Pause; slots: Slots };
 
-  return {
-    settings,
-    isOperator: (organizationId) => operator.has(organizationId),
-    tests: new RateWindows(clock),
-    figures,
-    async use(organizationId, signal, work) {
-      if (pause.isOn()) throw new LlmError("rate_limited", `${host} asked for a pause`);
-      if (!slots.tryTake(organizationId))
-        throw new LlmError(
-          "too_often",
-          `an organization may ask ${LIMITS.llmAtOnceOwn} times at once, and all organizations together ${LIMITS.llmAtOnce}`,
-        );
-      using late = follow(signal);
-      let isLate = false;
-      using _deadline = clock.at(clock.now() + LIMITS.llmSeconds * 1000, () => {
-        isLate = true;
-        late.abort(new LlmError("timeout", `${host} did not answer within ${LIMITS.llmSeconds} s`));
-      });
+/** Connections that are asked now; one that is forgotten has no pause. */
+const ENDPOINTS = 1_000;
+
+export const createLlm = (options: LlmOptions): Llm & AsyncDisposable => new Door(options);
+
+class Door implements Llm, AsyncDisposable {
+  readonly own: Connection | undefined;
+  readonly tests: RateWindows<OrganizationId>;
+  readonly figures = { calls: countsOf([...LLM_PROBLEMS, "answered"]) };
+  readonly #options: LlmOptions;
+  /** The operator names the address, which may be a private one: OUTBOUND_ALLOW would open it to every author's calls as well. */
+  readonly #ownOutbound: ReturnType<typeof createOutbound>;
+  readonly #slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
+  readonly #uses: RateWindows<OrganizationId>;
+  readonly #endpoints = new LRUCache<string, Endpoint>({ max: ENDPOINTS });
+
+  constructor(options: LlmOptions) {
+    const { own, clock, log } = options;
+    this.#options = options;
+    this.own = own && {
+      ...own,
+      id: undefined,
+      name: "server",
+      provider: "openai_compatible",
+      prices: null,
+      limits: null,
+    };
+    this.tests = new RateWindows(clock);
+    this.#uses = new RateWindows(clock);
+    this.#ownOutbound = createOutbound({ allow: ["0.0.0.0/0", "::/0"], clock, log });
+  }
+
+  isOperator(organizationId: OrganizationId): Promise<boolean> {
+    return this.#options.operator.has(organizationId);
+  }
+
+  async use<Result>(
+    connection: Connection,
+    { organizationId, signal }: Use,
+    work: (call: Call) => Promise<Result>,
+  ): Promise<Result> {
+    const { host } = new URL(connection.baseUrl);
+    const { clock } = this.#options;
+    using _slots = this.#take(connection, organizationId, host);
+    using late = follow(signal);
+    let isLate = false;
+    using _deadline = clock.at(clock.now() + LIMITS.llmSeconds * 1000, () => {
+      isLate = true;
+      late.abort(new LlmError("timeout", `${host} did not answer within ${LIMITS.llmSeconds} s`));
+    });
+    return await work(async (request) => {
       try {
-        // Counted only once there is a slot for it.
-        if (!uses.take(organizationId, LIMITS.llmUsesPerMinute).isTaken)
-          throw new LlmError("too_often", `an organization may ask ${LIMITS.llmUsesPerMinute} times a minute`);
-        return await work(async (question) => {
-          try {
-            const { text, tokens } = await model.answer(organizationId, question, late.signal);
-            usage.modelTokens(organizationId, tokens);
-            figures.calls.answered++;
-            return text;
-          } catch (error) {
-            signal.throwIfAborted();
-            const found: unknown = isLate ? late.signal.reason : error;
-            if (found instanceof LlmError) figures.calls[found.problem]++;
-            throw found;
-          }
-        });
-      } finally {
-        slots.release(organizationId);
+        return await this.#call(connection, { organizationId, signal: late.signal }, request);
+      } catch (error) {
+        signal.throwIfAborted();
+        const found: unknown = isLate ? late.signal.reason : error;
+        if (found instanceof LlmError) this.figures.calls[found.problem]++;
+        throw found;
       }
-    },
-    [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
+    });
+  }
+
+  /** The right to ask, until it is disposed. */
+  #take(connection: Connection, organizationId: OrganizationId, host: string): Disposable {
+    const { pause, slots } = this.#endpointOf(connection);
+    if (pause.isOn()) throw new LlmError("rate_limited", `${host} asked for a pause`);
+    using taken = new DisposableStack();
+    const take = (from: Slots, message: string): void => {
+      if (!from.tryTake(organizationId)) throw new LlmError("too_often", message);
+      taken.defer(() => from.release(organizationId));
+    };
+    const { llmAtOnce, llmAtOnceOwn, llmUsesPerMinute } = LIMITS;
+    take(
+      this.#slots,
+      `an organization may ask ${llmAtOnceOwn} times at once, and all organizations together ${llmAtOnce}`,
+    );
+    take(slots, `the model connection ${connection.name} may be asked ${connection.limits?.concurrency} times at once`);
+    // Counted only once there is a slot for it.
+    if (!this.#uses.take(organizationId, llmUsesPerMinute).isTaken)
+      throw new LlmError("too_often", `an organization may ask ${llmUsesPerMinute} times a minute`);
+    return taken.move();
+  }
+
+  async #call(connection: Connection, { organizationId, signal }: Use, request: ModelRequest): Promise<ModelAnswer> {
+    const { host } = new URL(connection.baseUrl);
+    const { pause } = this.#endpointOf(connection);
+    const fetch = guardedFetch({
+      outbound: connection.id === undefined ? this.#ownOutbound : this.#options.outbound,
+      organizationId,
+      host,
+      timeoutMs: LIMITS.llmSeconds * 1000,
+      onResponse: (response) => pause.read(response),
+    });
+    const answer = await callModel(await openProvider(connection, fetch), request, { host, signal });
+    this.#options.usage.modelTokens(organizationId, answer.usage.inputTokens + answer.usage.outputTokens);
+    this.figures.calls.answered++;
+    return answer;
+  }
+
+  #endpointOf({ id, limits }: Connection): Endpoint {
+    const concurrency = limits?.concurrency ?? LIMITS.llmAtOnce;
+    const key = `${id ?? "own"} ${concurrency}`;
+    let endpoint = this.#endpoints.get(key);
+    if (!endpoint) {
+      endpoint = { pause: new Pause(this.#options.clock), slots: new Slots(concurrency) };
+      this.#endpoints.set(key, endpoint);
+    }
+    return endpoint;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#ownOutbound[Symbol.asyncDispose]();
+  }
+}
+
+/** Statuses of endpoints that do not support structured answers or this limit of tokens: asked once more without. */
+const NOT_UNDERSTOOD = new Set([400, 422]);
+
+export const isNotUnderstood = (error: unknown): boolean =>
+  error instanceof LlmError && error.status !== undefined && NOT_UNDERSTOOD.has(error.status);
+
+/** Asks for text. The caller looks for JSON among other words: an endpoint may hold to the schema or not. */
+export const askWith =
+  (call: Call): Ask =>
+  async ({ system, prompt, schema }) => {
+    const request: ModelRequest = { system, messages: [{ role: "user", text: prompt }] };
+    try {
+      return (await call({ ...request, schema, maxTokens: LIMITS.llmAnswerTokens })).text;
+    } catch (error) {
+      if (!isNotUnderstood(error)) throw error;
+      return (await call(request)).text;
+    }
   };
-}
-
-/** The pause that the endpoint last asked for with `Retry-After`, at most `LIMITS.llmPauseSeconds`. */
-class Pause {
-  readonly #clock: Clock;
-  #until = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** A time further ahead than any pause dates from before the clock was set back. */
-  isOn(): boolean {
-    const leftMs = this.#until - this.#clock.now();
-    return leftMs > 0 && leftMs <= LIMITS.llmPauseSeconds * 1000;
-  }
-
-  read(response: Parameters<typeof retryAfterMs>[0]): void {
-    const ms = retryAfterMs(response, this.#clock.now());
-    if (ms === 0) return;
-    const until = this.#clock.now() + Math.min(ms, LIMITS.llmPauseSeconds * 1000);
-    this.#until = this.isOn() ? Math.max(this.#until, until) : until;
-  }
-}

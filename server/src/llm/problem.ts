@@ -17,11 +17,14 @@ export type LlmProblem = (typeof LLM_PROBLEMS)[number];
 /** The message names at most the host and a status: never the key, what was sent, or what came. */
 export class LlmError extends Error {
   readonly problem: LlmProblem;
+  /** The HTTP status, if that is what came. */
+  readonly status: number | undefined;
 
-  constructor(problem: LlmProblem, message: string) {
+  constructor(problem: LlmProblem, message: string, status?: number) {
     super(message);
     this.name = "LlmError";
     this.problem = problem;
+    this.status = status;
   }
 }
 
@@ -37,8 +40,9 @@ export const ofOutbound = ({ kind, message }: OutboundError): LlmError => new Ll
 
 /** Maps a failure status. */
 export function ofStatus(status: number, host: string): LlmError {
-  if (status === 401 || status === 403) return new LlmError("unauthorized", `${host} refused the key (${status})`);
-  if (status === 404) return new LlmError("not_found", `${host} knows no such address or model (404)`);
-  if (status === 429) return new LlmError("rate_limited", `${host} was asked too often (429)`);
-  return new LlmError("failed", `${host} answered with ${status}`);
+  if (status === 401 || status === 403)
+    return new LlmError("unauthorized", `${host} refused the key (${status})`, status);
+  if (status === 404) return new LlmError("not_found", `${host} knows no such address or model (404)`, status);
+  if (status === 429) return new LlmError("rate_limited", `${host} was asked too often (429)`, status);
+  return new LlmError("failed", `${host} answered with ${status}`, status);
 }

@@ -12,8 +12,10 @@ import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { inSlices } from "../fairness/slices.ts";
 import { isStorable, UNSTORABLE } from "../lib/text.ts";
-import type { Ask } from "../llm/llm.ts";
+import type { Connection } from "../llm/connection.ts";
+import { askWith, type Ask } from "../llm/llm.ts";
 import { LlmError, type LlmProblem } from "../llm/problem.ts";
+import { findConnection } from "../models/find-connection.ts";
 import { zoneNamed, zoneProblem } from "../lib/zone.ts";
 import { askForAgent, askForFields } from "./model/ask-model.ts";
 import { dayAt } from "./dates/days.ts";
@@ -100,9 +102,13 @@ async function readBy(room: RunDrafts, caller: Caller, named: Published | undefi
   let version = named ?? sureOf(await publishedOf(found), asked);
   let agentSource = version && !named ? wordsFor(version.agent, asked.text) : null;
   const { llm, log } = room;
+  const { organizationId } = caller;
+  const { signal } = asked;
+  const connection = await connectionFor(room, caller, version);
   try {
-    if (llm)
-      return await llm.use(caller.organizationId, asked.signal, async (ask): Promise<ReadBy> => {
+    if (connection)
+      return await llm.use(connection, { organizationId, signal }, async (call): Promise<ReadBy> => {
+        const ask = askWith(call);
         if (!version) {
           const found = await askForAgent(ask, active, asked.text);
           version = await publishedOf(found?.agent);
@@ -117,6 +123,16 @@ async function readBy(room: RunDrafts, caller: Caller, named: Published | undefi
     log.info({ problem: error.problem, reason: error.message }, "a sentence was read without the model");
     return { ...readByRules(version, asked), version, agentSource, reader: "rules", modelProblem: error.problem };
   }
+}
+
+/** The default of the agent's project; before there is an agent, and where there is no default, the operator's own. */
+async function connectionFor(
+  { models, llm }: RunDrafts,
+  { organizationId }: Caller,
+  version: Published | undefined,
+): Promise<Connection | undefined> {
+  const projectId = version?.agent.projectId;
+  return (projectId && (await findConnection(models, { organizationId, projectId }))) || llm.own;
 }
 
 /** If the sentence has only a part of the agent's name, it must also have something that the agent needs. */

@@ -6,6 +6,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import type { Llm } from "../llm/llm.ts";
+import type { Models } from "../models/models.ts";
 import type { Database } from "../storage/database.ts";
 
 /** The room's handle. */
@@ -14,8 +15,8 @@ export type RunDrafts = {
   clock: Clock;
   log: Log;
   agents: Agents;
-  /** None is configured: sentences are read by rules. */
-  llm: Llm | undefined;
+  models: Models;
+  llm: Llm;
 };
 
 type KeptRunDraft = { id: RunDraftId; agent: { id: AgentId } | null; text: string; expiresAt: Date };
@@ -39,7 +40,7 @@ insert into run_drafts (organization_id, id, agent_id, text, expires_at) values 
 const FORGET_EVERY_MS = 600_000;
 
 /** Deletes expired drafts of all organizations every ten minutes. */
-export const forgetRunDrafts = ({ database, clock, log }: Omit<RunDrafts, "agents" | "llm">): Loop =>
+export const forgetRunDrafts = ({ database, clock, log }: Omit<RunDrafts, "agents" | "models" | "llm">): Loop =>
   new Loop({
     clock,
     log,

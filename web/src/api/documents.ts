@@ -1107,6 +1107,7 @@ export type FilterNamesQuery = { agent?: { id: string, name: string } | null, no
     | { id: string }
     | { id: string }
     | { id: string }
+    | { id: string }
     | { name: string, id: string }
     | { id: string }
     | { id: string }

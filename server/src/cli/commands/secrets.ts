@@ -5,6 +5,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { rotateKey, sealedSecrets } from "../../secrets/rotate-key.ts";
 import { createSealer } from "../../secrets/seal.ts";
 import { findDataFolder } from "../../postgres/data-folder.ts";
+import { sealedModelKeys } from "../../models/store.ts";
 import { sealedTokens } from "../../triggers/webhooks/sealed-tokens.ts";
 import { createTokenSealer } from "../../triggers/webhooks/token.ts";
 import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
@@ -99,7 +100,11 @@ async function rotate(line: CommandLine, options: { json?: true }): Promise<void
   const counts = await rotateKey(database, line.clock, {
     secrets: sealedSecrets(createSealer(derive)),
     webhookTokens: sealedTokens(createTokenSealer(derive)),
+    modelKeys: sealedModelKeys(createSealer(derive)),
   });
   if (options.json) line.terminal.printJson(counts);
-  else line.terminal.print(`encrypted again: ${counts.secrets} secrets, ${counts.webhookTokens} webhook tokens`);
+  else
+    line.terminal.print(
+      `encrypted again: ${counts.secrets} secrets, ${counts.webhookTokens} webhook tokens, ${counts.modelKeys} keys of model connections`,
+    );
 }

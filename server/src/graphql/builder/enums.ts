@@ -3,6 +3,7 @@ import { AUDIT_ACTIONS, type AuditAction, type SubjectKind } from "../../audit/e
 import type { Reader } from "../../run-drafts/draft-run-input.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { LlmProblem } from "../../llm/problem.ts";
+import type { ModelProvider } from "../../llm/connection.ts";
 import type { Missed } from "../../triggers/kinds/cron/missed.ts";
 import type { Overlap } from "../../triggers/kinds/contract/trigger-kind.ts";
 import { kindOf, TRIGGER_TYPES, type TriggerType } from "../../triggers/kinds/kinds.ts";
@@ -165,6 +166,14 @@ const AUDIT_ACTION = Object.fromEntries(
   Object.entries(AUDIT_ACTIONS).map(([action, description]) => [action, { description }]),
 ) as Record<AuditAction, { description: string }>;
 
+const MODEL_PROVIDER: Record<ModelProvider, { description: string }> = {
+  openai_compatible: { description: "As OpenAI's API, which most servers of models speak." },
+  openai: { description: "OpenAI." },
+  anthropic: { description: "Anthropic." },
+  google: { description: "Google Gemini." },
+  mistral: { description: "Mistral AI." },
+};
+
 const AUDIT_SUBJECT_KIND: Record<SubjectKind, { description: string }> = {
   organization: { description: "The organization." },
   user: { description: "A user's account." },
@@ -177,6 +186,7 @@ const AUDIT_SUBJECT_KIND: Record<SubjectKind, { description: string }> = {
   approval: { description: "An approval." },
   trigger: { description: "A trigger." },
   secret: { description: "A secret." },
+  model_connection: { description: "A model connection." },
 };
 
 export const addEnums = (builder: Builder) => ({
@@ -249,6 +259,10 @@ export const addEnums = (builder: Builder) => ({
   LlmProblem: builder.enumType("LlmProblem", {
     description: `Why the language model did not answer. ${MAY_GROW}`,
     values: LLM_PROBLEM,
+  }),
+  ModelProvider: builder.enumType("ModelProvider", {
+    description: `The protocol in which a model is asked. ${MAY_GROW}`,
+    values: MODEL_PROVIDER,
   }),
   Plan: builder.enumType("Plan", { description: `The plan of an organization. ${MAY_GROW}`, values: PLAN }),
 });

@@ -20,7 +20,7 @@ import type { Invitation } from "../../members/invitation.ts";
 import type { OpenInvitation } from "../../members/invitation-store.ts";
 import type { Member } from "../../members/member.ts";
 import type { RateLimit } from "../../rates/rates.ts";
-import type { LlmTest } from "../../llm/test-connection.ts";
+import type { ModelTest } from "../../llm/test-connection.ts";
 import type { UsageDay } from "../../rates/usage.ts";
 import type { RunDraft } from "../../run-drafts/draft-run-input.ts";
 import type { Found } from "../../run-drafts/fields/sentence.ts";
@@ -38,6 +38,8 @@ import type { EventMiss } from "../../triggers/matching/explain-event.ts";
 import type { Event } from "../../events/event.ts";
 import type { Firing, Trigger } from "../../triggers/store/trigger.ts";
 import type { Secret } from "../../secrets/secret.ts";
+import type { ModelConnection } from "../../models/model-connection.ts";
+import type { ModelLimits, ModelPrices } from "../../llm/connection.ts";
 
 /** A person as others see them; `email` and `organization` are read when asked for. */
 export type Person = { id: UserId; name: string };
@@ -47,7 +49,7 @@ export type ShownLlm = {
   host: string | null;
   model: string | null;
   hasKey: boolean | null;
-  test: LlmTest | null;
+  test: ModelTest | null;
 };
 
 /** `name` tells it from every other list, also from those of other objects; `read` answers undefined for what is no key. */
@@ -69,6 +71,9 @@ export type Objects = {
   Project: Project;
   ApiKey: ApiKey & { secret?: string };
   Secret: Secret;
+  ModelConnection: ModelConnection;
+  ModelPrices: ModelPrices;
+  ModelLimits: ModelLimits;
   Member: Member;
   Invitation: Invitation & { url?: string };
   InvitationPreview: OpenInvitation;
@@ -112,7 +117,8 @@ export type Objects = {
   RateLimit: RateLimit;
   UsageDay: UsageDay;
   Llm: ShownLlm;
-  LlmTest: LlmTest;
+  LlmTest: ModelTest;
+  ModelTest: ModelTest;
   AuditEvent: AuditEvent;
   AuditSubject: NonNullable<WrittenEvent["subject"]>;
   ProjectConnection: Connection<Project>;

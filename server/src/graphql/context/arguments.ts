@@ -22,6 +22,7 @@ const NAMES = {
   event: "Event",
   apiKey: "API key",
   secret: "Secret",
+  modelConnection: "Model connection",
   member: "Member",
   invitation: "Invitation",
   session: "Session",

@@ -4,6 +4,7 @@ import type { Auth } from "../../auth/handle/auth.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { Members } from "../../members/members.ts";
+import type { Models } from "../../models/models.ts";
 import type { Rates } from "../../rates/rates.ts";
 import type { Runs } from "../../runs/handle/runs.ts";
 import type { Events } from "../../events/events.ts";
@@ -21,6 +22,7 @@ export type Handles = {
   triggers: Triggers;
   rates: Rates;
   secrets: Secrets;
+  models: Models;
   clock: Clock;
   log: Log;
 };

@@ -1,4 +1,5 @@
 /** The language model that the operator configured: what it is, and whether it answers. */
+import { conflict } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { testConnection } from "../../llm/test-connection.ts";
 import type { Builder } from "../builder/builder.ts";
@@ -91,11 +92,13 @@ function addFields(builder: Builder): void {
       description: `Asks the language model a short question. CONFLICT if none is configured, RATE_LIMITED beyond ${LIMITS.llmTestsPerMinute} a minute.`,
       resolve: async (_, _arguments, context) => {
         const { organizationId } = callerOf(context);
+        const { llm } = context.runDrafts;
+        if (!llm.own)
+          throw conflict("wrong_state", "no model is configured: set LLM_BASE_URL and LLM_MODEL, and start again");
         using _watched = endWithCredential(context, "the test ended");
-        return await connectionOf(
-          context,
-          await testConnection(context.runDrafts.llm, organizationId, context.ending.signal),
-        );
+        const { signal } = context.ending;
+        const test = await testConnection(llm, llm.own, { organizationId, signal, asksForTools: false });
+        return await connectionOf(context, test);
       },
     }),
   );
@@ -104,9 +107,9 @@ function addFields(builder: Builder): void {
 async function connectionOf(context: Context, test: ShownLlm["test"]): Promise<ShownLlm> {
   const { llm } = context.runDrafts;
   const nothing = { host: null, model: null, hasKey: null };
-  if (!llm) return { isConfigured: false, ...nothing, test };
+  if (!llm.own) return { isConfigured: false, ...nothing, test };
   if (!(await llm.isOperator(callerOf(context).organizationId)))
     return { isConfigured: true, ...nothing, test: test && { ...test, detail: null } };
-  const { baseUrl, model, apiKey } = llm.settings;
+  const { baseUrl, model, apiKey } = llm.own;
   return { isConfigured: true, host: new URL(baseUrl).host, model, hasKey: apiKey !== undefined, test };
 }

@@ -124,7 +124,7 @@ function addDraftRunInput(builder: Builder): void {
       args: { input: t.arg({ type: input, description: "Input of `draftRunInput`." }) },
       resolve: async (_, { input: { agentId, text, timezone } }, context) => {
         // Rules answer at once.
-        using _watched = context.runDrafts.llm && endWithCredential(context, "there is no draft");
+        using _watched = endWithCredential(context, "there is no draft");
         return await draftRunInput(
           context.runDrafts,
           callerOf(context),

@@ -3,6 +3,7 @@ import { BY_NAME, type Limit } from "./limit.ts";
 
 const HOW_MANY = "server/src/agents/how-many.db.test.ts";
 const INVITATIONS = "test/invitations.test.ts";
+const MODELS = "server/src/models/models.db.test.ts";
 const SECRETS = "server/src/secrets/secrets.db.test.ts";
 const AUDIT = "server/src/audit/audit.db.test.ts";
 
@@ -77,6 +78,31 @@ export const ORGANIZATION = {
     value: 30,
     bounds: "texts in a secret that is a JSON object",
     test: [SECRETS, "names and values: what fits passes"],
+  },
+  modelConnectionsPerProject: {
+    value: 50,
+    bounds: "model connections of a project",
+    test: [MODELS, "a project has its 50 and not one more"],
+  },
+  modelKeyCharacters: {
+    value: 1_000,
+    bounds: "the API key of a model connection",
+    test: [MODELS, "is at its edge is taken"],
+  },
+  modelPricePerMillion: {
+    value: 1_000_000,
+    bounds: "the price of a million tokens",
+    test: [MODELS, "is at its edge is taken"],
+  },
+  modelConcurrency: {
+    value: 1_000,
+    bounds: "calls at a time that a model connection may allow",
+    test: [MODELS, "is at its edge is taken"],
+  },
+  modelDayMost: {
+    value: 1_000_000_000_000,
+    bounds: "tokens, and their cost, that a model connection may allow a day",
+    test: [MODELS, "is at its edge is taken"],
   },
   auditEventBytes: {
     value: 16 * 1024,

@@ -2,7 +2,7 @@
 import type { FormField } from "../../definition/form/form.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { Question } from "../../llm/model.ts";
+import type { Question } from "../../llm/llm.ts";
 
 /** Each is read by the same rules as a sentence (`dates.ts`); a test reads them all. */
 export const PERIODS = [

@@ -1,0 +1,36 @@
+/** A way to ask a model, with all that is needed for it: the operator's own (config.ts), or one of a project's (models/). */
+import type { ModelConnectionId } from "../lib/ids.ts";
+
+/** The protocols that models are asked in, and where each is if nothing else is said. `openai_compatible` has no place of its own. */
+export const PROVIDERS = {
+  openai_compatible: undefined,
+  openai: "https://api.openai.com/v1",
+  anthropic: "https://api.anthropic.com/v1",
+  google: "https://generativelanguage.googleapis.com/v1beta",
+  mistral: "https://api.mistral.ai/v1",
+} as const;
+export type ModelProvider = keyof typeof PROVIDERS;
+
+/** Prices of a million tokens. Without `cachedInputPerMillion`, cached tokens cost what the others do. */
+export type ModelPrices = {
+  inputPerMillion: number;
+  outputPerMillion: number;
+  cachedInputPerMillion: number | null;
+  /** ISO 4217. */
+  currency: string;
+};
+
+/** Null: only the server's own limits. A day is one of UTC. */
+export type ModelLimits = { concurrency: number | null; tokensPerDay: number | null; costPerDay: number | null };
+
+export type Connection = {
+  /** Undefined: the operator's own, which serves every project and may be at a private address. */
+  id: ModelConnectionId | undefined;
+  name: string;
+  provider: ModelProvider;
+  baseUrl: string;
+  model: string;
+  apiKey: string | undefined;
+  prices: ModelPrices | null;
+  limits: ModelLimits | null;
+};

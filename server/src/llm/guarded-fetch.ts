@@ -1,0 +1,35 @@
+/** The `fetch` of a provider's package: our guarded sockets. */
+import type { OrganizationId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { textIn } from "../outbound/body-text.ts";
+import { tooLarge } from "../outbound/errors.ts";
+import type { Outbound, OutboundResponse } from "../outbound/outbound.ts";
+
+type Options = {
+  outbound: Outbound;
+  organizationId: OrganizationId;
+  host: string;
+  timeoutMs: number;
+  /** Called with each response: some ask for a pause. */
+  onResponse: (response: Pick<OutboundResponse, "status" | "headers">) => void;
+};
+
+const WITHOUT_BODY = new Set([204, 205, 304]);
+
+export const guardedFetch =
+  ({ outbound, organizationId, host, timeoutMs, onResponse }: Options): typeof globalThis.fetch =>
+  async (url, init) => {
+    const { status, headers, body } = await outbound.request({
+      organizationId,
+      method: "POST",
+      url: String(url),
+      headers: Object.fromEntries(new Headers(init!.headers)),
+      body: init!.body as string,
+      redirect: false,
+      signal: init!.signal!,
+      timeoutMs,
+    });
+    if (body.length > LIMITS.llmAnswerBytes) throw tooLarge(host, LIMITS.llmAnswerBytes);
+    onResponse({ status, headers });
+    return new Response(WITHOUT_BODY.has(status) ? null : textIn({ headers, body }), { status, headers });
+  };

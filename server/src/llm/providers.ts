@@ -1,0 +1,45 @@
+/** How each provider is asked: its protocol is the AI SDK's, on sockets that are ours. A package is loaded when it is first needed. */
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Connection, ModelProvider } from "./connection.ts";
+
+type Fetch = typeof globalThis.fetch;
+/** A key is always given, if an empty one: without it the packages take one from the environment. */
+type Settings = { baseURL: string; apiKey: string; fetch: Fetch };
+type Open = (model: string, settings: Settings) => Promise<LanguageModelV4>;
+
+const PACKAGES: Record<ModelProvider, Open> = {
+  async openai_compatible(model, { apiKey, ...settings }) {
+    const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+    return createOpenAICompatible({
+      ...settings,
+      name: "llm",
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+      ...(apiKey !== "" && { apiKey }),
+    })(model);
+  },
+  async openai(model, settings) {
+    const { createOpenAI } = await import("@ai-sdk/openai");
+    // The newer protocol keeps what was said at OpenAI, and takes no seed.
+    return createOpenAI(settings).chat(model);
+  },
+  async anthropic(model, settings) {
+    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    return createAnthropic(settings)(model);
+  },
+  async google(model, settings) {
+    const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
+    return createGoogleGenerativeAI(settings)(model);
+  },
+  async mistral(model, settings) {
+    const { createMistral } = await import("@ai-sdk/mistral");
+    return createMistral(settings)(model);
+  },
+};
+
+/** `model`: instead of the connection's. */
+export const openProvider = (
+  { provider, baseUrl, apiKey = "", model: own }: Connection,
+  fetch: Fetch,
+  model = own,
+): Promise<LanguageModelV4> => PACKAGES[provider](model, { baseURL: baseUrl, apiKey, fetch });

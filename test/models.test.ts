@@ -1,0 +1,193 @@
+/** Model connections: a project's default reads its sentences, its key goes to its own server alone, and a test says what it can do. */
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { publish } from "./agents.ts";
+import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { startLlmService, status, type LlmService } from "./llm-service.ts";
+
+const KEY = "sk-planted-key";
+let operators: LlmService;
+let projects: LlmService;
+let server: TestServer;
+beforeAll(async () => {
+  [operators, projects] = [await startLlmService(), await startLlmService()];
+  const env = { LLM_BASE_URL: operators.url, LLM_MODEL: "operators-model", OUTBOUND_ALLOW: "127.0.0.1/32" };
+  server = await startTestServer({ env });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await operators[Symbol.asyncDispose]();
+  await projects[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  operators.asked.length = projects.asked.length = 0;
+  // Each test asks as if nobody had asked before.
+  await server.clock.advance(61_000);
+});
+
+const CONNECTION = `id name provider baseUrl model hasKey isDefault
+  prices { inputPerMillion outputPerMillion cachedInputPerMillion currency } limits { concurrency tokensPerDay costPerDay }`;
+const CREATE = `mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { ${CONNECTION} } }`;
+const UPDATE = `mutation($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { ${CONNECTION} } }`;
+const DELETE = "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { name } }";
+const TEST = `mutation($input: TestModelConnectionInput!) { testModelConnection(input: $input) {
+  duration answeredBy hasTools hasStructuredOutput problem detail } }`;
+
+async function create(own: object = {}): Promise<Data> {
+  const input = {
+    projectId: server.world.projectId,
+    name: "cheap",
+    provider: "openai_compatible",
+    baseUrl: projects.url,
+    model: "small",
+    apiKey: KEY,
+    ...own,
+  };
+  return (await server.data(CREATE, { input })).createModelConnection;
+}
+const change = async (id: string, changes: object): Promise<Data> =>
+  (await server.data(UPDATE, { input: { modelConnectionId: id, ...changes } })).updateModelConnection;
+const remove = (id: string): Promise<Data> => server.data(DELETE, { input: { modelConnectionId: id } });
+const tested = async (id: string): Promise<Data> =>
+  (await server.data(TEST, { input: { modelConnectionId: id } })).testModelConnection;
+
+test("is listed, changed and deleted; its key is shown to nobody", async () => {
+  const made = await create({
+    prices: { inputPerMillion: 0.1, outputPerMillion: 0.4, currency: "EUR" },
+    limits: { concurrency: 2, tokensPerDay: 3_000_000_000 },
+  });
+  expect(made).toMatchObject({
+    name: "cheap",
+    provider: "openai_compatible",
+    baseUrl: projects.url,
+    hasKey: true,
+    isDefault: false,
+    prices: { inputPerMillion: 0.1, outputPerMillion: 0.4, cachedInputPerMillion: null, currency: "EUR" },
+    limits: { concurrency: 2, tokensPerDay: 3_000_000_000, costPerDay: null },
+  });
+  const LIST = `query($projectId: ID!, $id: ID!) { modelConnections(projectId: $projectId) { ${CONNECTION} }
+    node(id: $id) { ... on ModelConnection { ${CONNECTION} } } }`;
+  const { projectId } = server.world;
+  expect(await server.data(LIST, { projectId, id: made.id })).toEqual({ modelConnections: [made], node: made });
+  expect(await change(made.id, { limits: null, prices: null, name: "dear" })).toEqual({
+    ...made,
+    name: "dear",
+    limits: null,
+    prices: null,
+  });
+  expect(JSON.stringify(await server.data(LIST, { projectId, id: made.id }))).not.toContain("planted");
+  await remove(made.id);
+  expect(
+    (await server.data(`query($projectId: ID!) { modelConnections(projectId: $projectId) { id } }`, { projectId }))
+      .modelConnections,
+  ).toEqual([]);
+});
+
+test("the default reads the sentences of its project's agents, with its key; without one the operator's model does", async () => {
+  const agentId = await publish(server, "three");
+  const draft = async (): Promise<string> =>
+    (
+      await server.data("mutation($input: DraftInput!) { draftRunInput(input: $input) { reader modelProblem } }", {
+        input: { agentId, text: "n 7", timezone: "UTC" },
+      })
+    ).draftRunInput;
+  operators.replies = projects.replies = [{ fields: { n: { value: 7, words: "7" } } }];
+  const made = await create({ name: "reader" });
+  expect(await draft()).toEqual({ reader: "model", modelProblem: null });
+  expect([operators.asked.length, projects.asked.length]).toEqual([1, 0]);
+  await change(made.id, { isDefault: true });
+  expect(await draft()).toEqual({ reader: "model", modelProblem: null });
+  expect([operators.asked.length, projects.asked.length]).toEqual([1, 1]);
+  expect(projects.asked[0]).toMatchObject({ authorization: `Bearer ${KEY}`, body: { model: "small" } });
+  expect(JSON.stringify(operators.asked)).not.toContain("planted");
+  await remove(made.id);
+  expect(await draft()).toMatchObject({ reader: "model" });
+  expect([operators.asked.length, projects.asked.length]).toEqual([2, 1]);
+});
+
+const called = (response: ServerResponse): void =>
+  void response.setHeader("content-type", "application/json").end(
+    JSON.stringify({
+      id: "chatcmpl-2",
+      created: 1_800_000_000,
+      model: "small-2026",
+      choices: [
+        {
+          index: 0,
+          finish_reason: "tool_calls",
+          message: {
+            role: "assistant",
+            content: null,
+            tool_calls: [{ id: "call_1", type: "function", function: { name: "confirm", arguments: '{"ok": true}' } }],
+          },
+        },
+      ],
+    }),
+  );
+
+test("a test says who answered and what it can do", async () => {
+  const { id } = await create({ name: "tested" });
+  projects.replies = [{ ok: true }, called];
+  expect(await tested(id)).toMatchObject({
+    answeredBy: "test-model",
+    hasTools: true,
+    hasStructuredOutput: true,
+    problem: null,
+    detail: null,
+  });
+  expect(projects.asked.map(({ body }) => [body.response_format?.type, body.tools?.[0].function.name])).toEqual([
+    ["json_schema", undefined],
+    [undefined, "confirm"],
+  ]);
+  projects.replies = [status(400), { ok: true }, status(422)];
+  expect(await tested(id)).toMatchObject({ hasTools: false, hasStructuredOutput: false, problem: null });
+  const failing: [LlmService["replies"][0], string, string][] = [
+    [status(401), "unauthorized", "refused the key (401)"],
+    [status(404), "not_found", "no such address or model"],
+    ["Hello!", "unusable", "not with the JSON object"],
+  ];
+  for (const [reply, problem, detail] of failing) {
+    projects.replies = [reply];
+    expect(await tested(id)).toMatchObject({ problem, detail: expect.stringContaining(detail), hasTools: null });
+  }
+  await server.clock.advance(61_000);
+  projects.replies = [status(503, { "retry-after": "30" })];
+  expect(await tested(id)).toMatchObject({ problem: "failed" });
+  // Nobody asks it again until then.
+  const asked = projects.asked.length;
+  expect(await tested(id)).toMatchObject({ problem: "rate_limited", detail: expect.stringContaining("pause") });
+  expect(projects.asked).toHaveLength(asked);
+  await remove(id);
+});
+
+test("an organization tests at most so often a minute", async () => {
+  const { id } = await create({ name: "often" });
+  projects.replies = [{ ok: true }];
+  for (let times = 0; times < LIMITS.llmTestsPerMinute; times++) await tested(id);
+  const { errors } = await server.graphql(TEST, { input: { modelConnectionId: id } });
+  expect(errors![0]!.extensions).toMatchObject({ code: "RATE_LIMITED", retryAfter: expect.any(Number) });
+  await remove(id);
+});
+
+test("a connection of a project passes the guard: a metadata service is closed to it", async () => {
+  const { id } = await create({ name: "inward", baseUrl: "http://169.254.169.254/v1" });
+  expect(await tested(id)).toMatchObject({ problem: "unreachable" });
+  await remove(id);
+});
+
+test("refuses with the field, and keeps the key that came with it out of what it says", async () => {
+  const input = {
+    projectId: server.world.projectId,
+    name: "two words",
+    provider: "openai_compatible",
+    model: "m",
+    apiKey: "sk planted",
+  };
+  const { errors } = await server.graphql(CREATE, { input });
+  expect(errors![0]!.extensions).toMatchObject({
+    code: "BAD_USER_INPUT",
+    fields: [{ path: "input.name" }, { path: "input.baseUrl" }, { path: "input.apiKey" }],
+  });
+  expect(JSON.stringify(errors)).not.toContain("planted");
+});
