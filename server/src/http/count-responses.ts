@@ -4,7 +4,7 @@ import { CODES, type Code } from "../lib/errors.ts";
 import { countsOf, eachOf, type Counts } from "../lib/figures.ts";
 import { pathOf } from "./request.ts";
 
-const ROUTES = ["graphql", "webhook", "events", "metrics", "health", "other"] as const;
+const ROUTES = ["graphql", "mcp", "webhook", "events", "metrics", "health", "other"] as const;
 type Route = (typeof ROUTES)[number];
 /** `aborted`: the client went away before there was an answer. */
 const STATUSES = ["2xx", "3xx", "4xx", "5xx", "aborted"] as const;
@@ -37,6 +37,7 @@ export function countAnswer(
 
 function routeOf(path: string): Route {
   if (path === "/graphql") return "graphql";
+  if (path === "/mcp") return "mcp";
   if (path.startsWith("/webhook/")) return "webhook";
   if (path === "/events") return "events";
   if (path === "/metrics") return "metrics";

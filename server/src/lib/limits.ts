@@ -10,6 +10,7 @@ import { EVENTS } from "./limits/events.ts";
 import { EXECUTION } from "./limits/execution.ts";
 import { GRAPHQL } from "./limits/graphql.ts";
 import { HTTP } from "./limits/http.ts";
+import { MCP_LIMITS } from "./limits/mcp.ts";
 import { ORGANIZATION } from "./limits/organization.ts";
 import { OUTBOUND } from "./limits/outbound.ts";
 import { PROCESS } from "./limits/process.ts";
@@ -20,6 +21,7 @@ import type { Limit } from "./limits/limit.ts";
 export const TABLES = [
   { heading: "Requests and connections", limits: HTTP },
   { heading: "GraphQL", limits: GRAPHQL },
+  { heading: "Model Context Protocol", limits: MCP_LIMITS },
   { heading: "Definitions and expressions", limits: DEFINITION },
   { heading: "Runs", limits: EXECUTION },
   { heading: "Sign-in, sessions and credentials", limits: AUTH },

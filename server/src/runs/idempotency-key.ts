@@ -1,9 +1,10 @@
 /** Makes a start safe to repeat: for a day, the same key with the same body means the same run. */
 import { createHash } from "node:crypto";
-import { conflict, notFound, Refusal } from "../lib/errors.ts";
+import { badInput, conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
 import { ExactNumber, exactKey } from "../lib/json/exact-number.ts";
 import { isScalar, type Json } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { allOf } from "../lib/reach.ts";
 import { DraftNotFound } from "./run-draft-texts.ts";
 import { forgetKey } from "./forget-keys.ts";
@@ -41,6 +42,22 @@ export const KEYS = startPart<RowOf<typeof KEY>, Guard>({
           where known.run_id = excluded.run_id
         returning run_id)`,
 });
+
+/** Limited to what an HTTP header can carry as well. */
+const PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.idempotencyKeyCharacters}}$`);
+
+/** A key that stands in what was asked at `path`, in the `Idempotency-Key` header, or in both. Throws BAD_USER_INPUT. */
+export function checkedKey(given: string | undefined, header: string | undefined, path: string): string | undefined {
+  if (given !== undefined && header !== undefined && given !== header) {
+    throw badInput("invalid_input", `the Idempotency-Key header and ${path} differ`, [
+      { path, code: "differs", message: "differs from the Idempotency-Key header" },
+    ]);
+  }
+  const key = given ?? header;
+  if (key === undefined || PATTERN.test(key)) return key;
+  const message = `must have 1 to ${LIMITS.idempotencyKeyCharacters} printable characters of ASCII`;
+  throw badInput("invalid_input", `the idempotency key ${message}`, [{ path, code: "invalid", message }]);
+}
 
 /** `body`: the request; the order of its keys does not matter. */
 export type IdempotencyKey = { organizationId: OrganizationId; agentId: AgentId; text: string; body: Json };

@@ -15,6 +15,8 @@ import { untilSettled } from "./watch/wait-for-run.ts";
 type StartRequest = {
   agentId: AgentId;
   input: Json;
+  /** Where the input is in what was asked. */
+  path?: string;
   /** Good for 24 h per organization and agent: the same key with the same body is the same run. */
   idempotencyKey?: string | undefined;
   /** The request that the key stands for, if not this one itself. */

@@ -5,8 +5,16 @@
  */
 import type { IncomingMessage } from "node:http";
 
-/** `cancelRuns` has the first in it. */
-const WORDS = ["cancelRun", "decideApproval", "rateLimit"];
+/** `cancelRuns` has the first in it. The others are of GraphQL and of MCP. */
+const WORDS = [
+  "cancelRun",
+  "decideApproval",
+  "rateLimit",
+  "cancel_run",
+  "decide_approval",
+  "tasks/cancel",
+  "tasks/update",
+];
 
 export const hasUrgentWord = (text: string | Buffer): boolean => WORDS.some((word) => text.includes(word));
 

@@ -9,12 +9,13 @@ import type { Origin } from "../../graphql/context/context.ts";
 import { Ending } from "../../lib/ending.ts";
 import { stringify } from "../../lib/json/json-text.ts";
 import type { Admission } from "../admission/admission.ts";
-import { sendHead, sendJson, sendText, writeHead, type Exchange } from "../write-response.ts";
+import { sendHeld } from "../send-held.ts";
+import { sendJson, writeHead, type Exchange } from "../write-response.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
 import { readBody } from "../connections/read-body.ts";
 import { leave, type Connections } from "../connections/connections.ts";
 import { corsHeaders, type Cors } from "../cors.ts";
-import { PIECE_BYTES, type PieceWriter } from "../write-pieces.ts";
+import type { PieceWriter } from "../write-pieces.ts";
 import { checkHead, mediaTypeOf, parseBody, type MediaType } from "./graphql-request.ts";
 import { HttpRefusal, STATUSES } from "../http-refusal.ts";
 import { userAgentOf } from "../request.ts";
@@ -139,7 +140,7 @@ function sendAnswer(
   const status = statusOf(answer, mediaType);
   const text = stringify(answer.result);
   if (answer.kind === "result") answer.size.settle(text.length);
-  send(edge, exchange, { status, text, headers: headersOf(answer, status, mediaType, cors) }, () => {
+  sendHeld(edge.writer, exchange, { status, text, headers: headersOf(answer, status, mediaType, cors) }, () => {
     if (answer.kind === "result") answer.size.clear();
   });
 }
@@ -157,28 +158,6 @@ function headersOf(
   if (status === 503 || status === 429)
     headers["retry-after"] = String(result.errors?.[0]?.extensions["retryAfter"] ?? 1);
   return headers;
-}
-
-type Sent = { status: number; text: string; headers: OutgoingHttpHeaders | undefined };
-
-/** Calls `sent` when the reader has the answer, or never will have it. */
-function send(edge: GraphqlEdge, exchange: Exchange, { status, text, headers }: Sent, sent: () => void): void {
-  const { request, response } = exchange;
-  if (text.length > PIECE_BYTES) {
-    const bytes = Buffer.from(text);
-    sendHead(exchange, status, bytes.length, headers);
-    return void sendPieces(edge, exchange, bytes).then(sent);
-  }
-  sendText(exchange, status, text, headers);
-  // Nearly always the kernel has already taken it.
-  if (response.socket && request.socket.writableLength === 0) return sent();
-  void edge.writer.taken(request.socket, (done) => response.once("finish", done)).then(sent);
-}
-
-async function sendPieces({ writer }: GraphqlEdge, { request, response }: Exchange, bytes: Buffer): Promise<void> {
-  const writePiece = (piece: Buffer, _isLast: boolean, done: (error?: Error | null) => void): void =>
-    void response.write(piece, done);
-  if (await writer.pieces(request.socket, bytes, writePiece)) response.end();
 }
 
 function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaType): number {

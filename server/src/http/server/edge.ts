@@ -11,6 +11,7 @@ import type { Log } from "../../lib/log/log.ts";
 import type { Loop } from "../../lib/loops/loop.ts";
 import { running } from "../../lib/running.ts";
 import { UnderWay } from "../../lib/under-way.ts";
+import type { Mcp } from "../../mcp/call.ts";
 import type { Members } from "../../members/members.ts";
 import type { Events } from "../../events/events.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
@@ -34,26 +35,27 @@ import { sendError, sendOverloaded, type Exchange } from "../write-response.ts";
 import type { Edge } from "./listen.ts";
 import { createRoutes } from "./routes.ts";
 
-type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> & {
-  graphql: Graphql;
-  auth: Auth;
-  members: Members;
-  events: Events;
-  triggers: Triggers;
-  clock: Clock;
-  log: Log;
-  publicUrl: string | undefined;
-  corsOrigins: readonly string[];
-  trustedProxies: readonly string[];
-  webFolder: string;
-  connections: Connections;
-  entrance: Entrance;
-  /** The database's backlog. */
-  backlog: Backlog;
-  isReady: Edge["isReady"];
-  /** The process is about to end: no new work. */
-  isStopping: () => boolean;
-};
+type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> &
+  Mcp & {
+    graphql: Graphql;
+    auth: Auth;
+    members: Members;
+    events: Events;
+    triggers: Triggers;
+    clock: Clock;
+    log: Log;
+    publicUrl: string | undefined;
+    corsOrigins: readonly string[];
+    trustedProxies: readonly string[];
+    webFolder: string;
+    connections: Connections;
+    entrance: Entrance;
+    /** The database's backlog. */
+    backlog: Backlog;
+    isReady: Edge["isReady"];
+    /** The process is about to end: no new work. */
+    isStopping: () => boolean;
+  };
 
 /** Bodies are parsed within the heap. */
 const SHARE_OF_HEAP = 1 / 8;
@@ -73,8 +75,7 @@ type Leaving = {
 export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & AsyncDisposable {
   const stack = new AsyncDisposableStack();
   const parts = openParts(options, stack);
-  const { admission, arrivals, arriving, streams, webSockets, clientAddress } = parts;
-  const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
+  const { admission, arrivals, arriving, streams, webSockets, clientAddress, isOwnOrigin } = parts;
   return {
     isReady: options.isReady,
     working: parts.working,
@@ -118,12 +119,15 @@ function openParts(options: EdgeOptions, stack: AsyncDisposableStack) {
   const heldBack = stack.use(new HeldBack(clock));
   const webSockets = stack.use(createWebSockets({ ...options, admission, writer, arrivals, secure, heldBack }));
   const graphqlEdge = { graphql, admission, streams, clientAddress, cors, arrivals, connections, writer };
-  const routeOf = createRoutes({ ...options, graphqlEdge, admission, arrivals, clientAddress });
+  const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
+  const mcpEdge = { ...graphqlEdge, ...options, isOwnOrigin };
+  const routeOf = createRoutes({ ...options, graphqlEdge, mcpEdge, admission, arrivals, clientAddress });
   const working = new UnderWay();
   const endWork = (): void => working.end();
   return {
     ...options,
     clientAddress,
+    isOwnOrigin,
     cors,
     admission,
     streams,

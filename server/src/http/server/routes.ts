@@ -13,6 +13,8 @@ import type { Arrivals } from "../connections/arrivals.ts";
 import type { Connections } from "../connections/connections.ts";
 import { handleGraphql, type GraphqlEdge } from "../graphql/graphql.ts";
 import { HttpRefusal, sendRefusal, type Statuses } from "../http-refusal.ts";
+import { handleMcp, type McpEdge } from "../mcp/mcp.ts";
+import { METADATA_PATH, resourceMetadata } from "../mcp/resource-metadata.ts";
 import { createMetricsPage, type MetricsPageOptions } from "../pages/metrics-page.ts";
 import { createPages, wantsPage } from "../pages/pages.ts";
 import { admitOwnPages, refresh, signIn, signOut } from "../pages/web-session.ts";
@@ -35,6 +37,7 @@ export type Route = {
 type RoutesOptions = MetricsPageOptions & {
   graphql: Graphql;
   graphqlEdge: GraphqlEdge;
+  mcpEdge: McpEdge;
   auth: Auth;
   members: Members;
   events: Events;
@@ -50,7 +53,7 @@ type Handler = (exchange: Exchange) => Promise<Reply>;
 
 /** Returns the route of a request. */
 export function createRoutes(options: RoutesOptions): (exchange: Exchange) => Route {
-  const { graphql, graphqlEdge } = options;
+  const { graphql, graphqlEdge, mcpEdge } = options;
 
   const route = (path: string, handlers: Record<string, Handler>, statuses?: (error: unknown) => Statuses): Route => ({
     path,
@@ -75,15 +78,15 @@ export function createRoutes(options: RoutesOptions): (exchange: Exchange) => Ro
       handle(options, exchange, await admitted(exchange));
   const callers = (needs: Needs) => (exchange: Exchange) => admit(options, exchange, needs);
   const ownPages = admitOwnPages(options.publicUrl);
+  const metadata = { GET: async (exchange: Exchange) => resourceMetadata(options, exchange) };
 
   const table: readonly Route[] = [
     // Each operation admits its caller by the fields that it asks for.
-    {
-      path: "/graphql",
-      overloaded: "urgent",
-      isWork: true,
-      answer: (exchange, holdBack) => handleGraphql(graphqlEdge, exchange, holdBack),
-    },
+    urgent("/graphql", (exchange, holdBack) => handleGraphql(graphqlEdge, exchange, holdBack)),
+    // Each tool has its scope.
+    urgent("/mcp", (exchange, holdBack) => handleMcp(mcpEdge, exchange, holdBack)),
+    route(METADATA_PATH, metadata),
+    route(`${METADATA_PATH}/mcp`, metadata),
     // Operators need it most when the server is overloaded.
     { path: "/metrics", overloaded: "answered", isWork: false, answer: createMetricsPage(options) },
     route("/events", { POST: on(callers(EVENTS_NEED), publishEvents) }),
@@ -100,6 +103,8 @@ export function createRoutes(options: RoutesOptions): (exchange: Exchange) => Ro
     return path === "/events" && wantsPage(request) ? pages : found;
   };
 }
+
+const urgent = (path: string, answer: Route["answer"]): Route => ({ path, overloaded: "urgent", isWork: true, answer });
 
 /** Throws HttpRefusal, 405. */
 function handlerOf(handlers: Record<string, Handler>, { request: { method = "" } }: Exchange): Handler {

@@ -1,0 +1,56 @@
+/** The Model Context Protocol. */
+import { type Limit } from "./limit.ts";
+
+const MCP = "test/mcp.test.ts";
+const TASKS = "test/mcp-tasks.test.ts";
+const TOOL_NAME = "server/src/mcp/tool-name.test.ts";
+
+export const MCP_LIMITS = {
+  mcpToolNameCharacters: {
+    value: 64,
+    bounds: "the name of a tool at `/mcp`, which is that of a project and an agent",
+    beyond: "the name is cut and ends with a hash of the whole",
+    test: [TOOL_NAME, "64 characters stay, one more is cut"],
+  },
+  mcpToolsListed: {
+    value: 100,
+    bounds: "agents that one page of `tools/list` reads",
+    beyond: "the rest is on further pages",
+    test: [MCP, "a page of tools has a hundred agents"],
+  },
+  mcpToolsBytes: {
+    value: 1024 * 1024,
+    bounds: "a page of `tools/list`; one larger tool is a page of its own",
+    beyond: "the rest is on further pages",
+    test: ["server/src/mcp/list-tools.test.ts", "a page ends before the tool that would make it too large"],
+  },
+  mcpQuestions: {
+    value: 20,
+    bounds: "open approvals of a run that a task or a call asks its client for",
+    beyond: "the others are asked for when these are decided",
+    test: [TASKS, "asks for twenty approvals at a time"],
+  },
+  mcpApprovalsListed: {
+    value: 50,
+    bounds: "`list_approvals`",
+    beyond: "the rest is left out, and `hasMore` is true",
+    test: [TASKS, "lists fifty approvals"],
+  },
+  mcpQuestionCharacters: {
+    value: 4_000,
+    bounds: "the text that puts an approval to a person, with its context",
+    beyond: "it is cut",
+    test: ["server/src/mcp/questions.test.ts", "4,000 characters of a question stay, one more is cut"],
+  },
+  mcpPollMs: {
+    value: 2_000,
+    bounds: "how long a client is asked to wait between two looks at a task",
+    beyond: "a look counts as a request, as any other",
+    test: [TASKS, "a client that declares tasks"],
+  },
+  mcpMessageIdCharacters: {
+    value: 200,
+    bounds: "the `id` of a message and its `progressToken`",
+    test: ["test/mcp-messages.test.ts", "200 characters of an id are taken, one more is refused"],
+  },
+} satisfies Record<string, Limit>;

@@ -1,0 +1,104 @@
+/** Agents as tools: an agent's form is the tool's, and a call starts a run. */
+import type { Agent } from "../agents/agent.ts";
+import { findAgent, findAgentByHash } from "../agents/find-agent.ts";
+import { published } from "../agents/published.ts";
+import type { Run } from "../execution/run/run.ts";
+import { decodeId, encodeId } from "../lib/ids.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Within } from "../lib/reach.ts";
+import { checkedKey } from "../runs/idempotency-key.ts";
+import { readRun } from "../runs/read/read.ts";
+import { startRun } from "../runs/start-run.ts";
+import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
+import { IDEMPOTENCY_KEY, ProtocolError, type Tool } from "./protocol.ts";
+import { answerQuestions, openQuestions } from "./questions.ts";
+import { RUN_SCHEMA, runResult } from "./run-result.ts";
+import { mayHaveTask, newTask } from "./tasks.ts";
+import { agentNamedBy, toolNameOf } from "./tool-name.ts";
+import { waitForRun } from "./wait.ts";
+
+/** Undefined if it takes no runs meanwhile. */
+export async function agentTool(
+  { agents }: Mcp,
+  within: Within,
+  { id }: Agent,
+  project: string,
+): Promise<Tool | undefined> {
+  const version = await published(agents, within, id);
+  if (!version) return undefined;
+  const { agent, inputSchema } = version;
+  return {
+    name: toolNameOf(project, agent.handle),
+    title: agent.name,
+    ...(agent.description !== null && { description: agent.description }),
+    inputSchema: { type: "object", ...inputSchema },
+    outputSchema: RUN_SCHEMA,
+  };
+}
+
+/** Whatever its status: what it refuses then says why. */
+export async function findAgentTool({ agents }: Mcp, within: Within, name: string): Promise<Agent | undefined> {
+  const named = agentNamedBy(name);
+  if (!named) return undefined;
+  if ("hash" in named) return findAgentByHash(agents, within, named.beginning, named.hash);
+  const { project, handle } = named;
+  return toolNameOf(project, handle) === name ? findAgent(agents, within, project, handle) : undefined;
+}
+
+/** Starts a run, or goes on with one that asked its client something. The caller may start runs. */
+export async function callAgent(mcp: Mcp, call: Call, agent: Agent, params: JsonObject): Promise<object> {
+  const run =
+    params["requestState"] === undefined ? await begin(mcp, call, agent, params) : await goOn(mcp, call, agent, params);
+  return answerOf(mcp, call, await waitForRun(mcp, call, run, LIMITS.waitSeconds));
+}
+
+async function begin({ runs }: Mcp, call: Call, agent: Agent, params: JsonObject): Promise<Run> {
+  const meta = isObject(params["_meta"]) ? params["_meta"] : {};
+  const key = checkedKey(keyIn(meta), call.idempotencyKey, `_meta.${IDEMPOTENCY_KEY}`);
+  const { run } = await startRun(runs, call.caller, {
+    agentId: agent.id,
+    input: params["arguments"] ?? {},
+    path: "arguments",
+    idempotencyKey: key,
+  });
+  return run;
+}
+
+function keyIn({ [IDEMPOTENCY_KEY]: key }: JsonObject): string | undefined {
+  if (key === undefined || typeof key === "string") return key;
+  throw new ProtocolError("invalidParams", `_meta["${IDEMPOTENCY_KEY}"] must be a string`, 200);
+}
+
+/**
+ * `requestState` is the run's id. It needs no seal: it leads to no run and no decision that the caller could not name in another
+ * call.
+ */
+async function goOn(mcp: Mcp, call: Call, agent: Agent, { requestState, inputResponses }: JsonObject): Promise<Run> {
+  needScope(call, "runs:read");
+  needScope(call, "approvals:decide");
+  const run = await stateRun(mcp, call, agent, requestState!);
+  if (isObject(inputResponses)) await answerQuestions(mcp, call, run, inputResponses);
+  return (await readRun(mcp.runs, call.caller, run.id)) ?? run;
+}
+
+async function stateRun({ runs }: Mcp, { caller }: Call, agent: Agent, state: Json): Promise<Run> {
+  const id = typeof state === "string" ? decodeId("run", state) : undefined;
+  const run = id && (await readRun(runs, caller, id));
+  if (run?.agentId !== agent.id)
+    throw new ProtocolError("invalidParams", "requestState names no run of this tool", 200);
+  return run;
+}
+
+/** A result, a task, or what a person is asked. */
+async function answerOf(mcp: Mcp, call: Call, run: Run): Promise<object> {
+  const isOpen = run.status === "pending" || run.status === "running" || run.status === "paused";
+  if (isOpen && mayHaveTask(call)) return newTask(mcp, call, run);
+  // Who goes on shows a run by its id, and decides.
+  if (isOpen && call.isStateless && hasScope(call, "runs:read")) {
+    const inputRequests = await openQuestions(mcp, call, run);
+    if (Object.keys(inputRequests).length > 0)
+      return { resultType: "input_required", inputRequests, requestState: encodeId("run", run.id) };
+  }
+  return runResult(mcp, call, run, { failsWithRun: true });
+}

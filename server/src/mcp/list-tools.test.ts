@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { newId, encodeId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { ToolsPage } from "./list-tools.ts";
+
+const toolOf = (bytes: number) => {
+  const tool = { name: "a", title: "", inputSchema: {} };
+  return { ...tool, title: "x".repeat(bytes - JSON.stringify(tool).length) };
+};
+
+test("a page ends before the tool that would make it too large", () => {
+  const page = new ToolsPage([]);
+  expect(page.takes(toolOf(LIMITS.mcpToolsBytes - 100))).toBe(true);
+  expect(page.takes(toolOf(101))).toBe(false);
+  expect(page.takes(toolOf(100))).toBe(true);
+  const last = newId<"agent">();
+  const { tools, nextCursor } = page.until(last);
+  expect(tools).toHaveLength(2);
+  expect(nextCursor).toBe(encodeId("agent", last));
+});
+
+test("a tool that is too large is a page of its own", () => {
+  expect(new ToolsPage([]).takes(toolOf(LIMITS.mcpToolsBytes + 1))).toBe(true);
+});

@@ -1,0 +1,184 @@
+/** The tools beside the agents: what becomes of runs, and approvals. */
+import { checkInput, misfitOf } from "../definition/form/check-input.ts";
+import type { Approval } from "../execution/run/run.ts";
+import type { Scope } from "../auth/scopes.ts";
+import { notFound } from "../lib/errors.ts";
+import { decodeId, encodeId, type Id, type Kind } from "../lib/ids.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { stringify } from "../lib/json/json-text.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { cancelRun } from "../runs/cancel-run.ts";
+import { canDecide, decideApproval } from "../runs/decide-approval.ts";
+import { listApprovals } from "../runs/read/list-approvals.ts";
+import { readRun } from "../runs/read/read.ts";
+import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
+import type { Tool, ToolResult } from "./protocol.ts";
+import { readPayload } from "./read-payload.ts";
+import { RUN_SCHEMA, runResult } from "./run-result.ts";
+import { RUN_TOOLS, type RunTool } from "./tool-name.ts";
+import { waitForRun } from "./wait.ts";
+
+type Definition = {
+  scope: Scope;
+  tool: Omit<Tool, "name" | "inputSchema">;
+  /** The arguments, as a form. */
+  form: JsonObject;
+  call(mcp: Mcp, call: Call, given: JsonObject): Promise<ToolResult>;
+};
+
+const RUN_ID = { type: "string", description: "The run's id, run_…" };
+const READ_ONLY = { readOnlyHint: true };
+
+const DEFINITIONS: Record<RunTool, Definition> = {
+  get_run: {
+    scope: "runs:read",
+    tool: {
+      title: "Get a run",
+      description: "Shows how a run stands: its status, and its output once it is completed.",
+      outputSchema: RUN_SCHEMA,
+      annotations: READ_ONLY,
+    },
+    form: {
+      type: "object",
+      properties: {
+        runId: RUN_ID,
+        wait: {
+          type: "integer",
+          minimum: 0,
+          maximum: LIMITS.waitSeconds,
+          default: 0,
+          description: "How many seconds to wait for the run to end or pause.",
+        },
+      },
+      required: ["runId"],
+    },
+    call: async (mcp, call, { runId, wait }) => {
+      const run = await readRun(mcp.runs, call.caller, idOf("run", runId, "Run"));
+      if (!run) throw notFound("Run");
+      const now = await waitForRun(mcp, call, run, Number(wait));
+      return runResult(mcp, call, now, { failsWithRun: false });
+    },
+  },
+  cancel_run: {
+    scope: "runs:cancel",
+    tool: {
+      title: "Cancel a run",
+      description: "Cancels a run at once. What it has done already stays done.",
+      outputSchema: RUN_SCHEMA,
+      annotations: { destructiveHint: true, idempotentHint: true },
+    },
+    form: { type: "object", properties: { runId: RUN_ID }, required: ["runId"] },
+    call: async (mcp, call, { runId }) => {
+      const run = await cancelRun(mcp.runs, call.caller, idOf("run", runId, "Run"));
+      return runResult(mcp, call, run, { failsWithRun: false });
+    },
+  },
+  list_approvals: {
+    scope: "runs:read",
+    tool: {
+      title: "List open approvals",
+      description: "Lists the questions that hold runs until a person decides them, the oldest first.",
+      annotations: READ_ONLY,
+    },
+    form: { type: "object", properties: { runId: { ...RUN_ID, description: "Only those of this run." } } },
+    call: listOpen,
+  },
+  decide_approval: {
+    scope: "approvals:decide",
+    tool: {
+      title: "Decide an approval",
+      description:
+        "Approves or rejects what an agent asks a person. Decide only what the person told you to decide. The first decision counts.",
+      annotations: { destructiveHint: true, idempotentHint: true },
+    },
+    form: {
+      type: "object",
+      properties: {
+        approvalId: { type: "string", description: "The approval's id, approval_…" },
+        decision: { type: "string", enum: ["approve", "reject"] },
+        comment: {
+          type: "string",
+          description: "A comment, such as the reason.",
+          maxLength: LIMITS.descriptionCharacters,
+        },
+      },
+      required: ["approvalId", "decision"],
+    },
+    call: decide,
+  },
+};
+
+/** The values of an approval's form, which no form of ours has a field for. */
+const ANSWER = { description: "The values of the approval's form, as list_approvals shows it." };
+
+/** Those that the caller's scopes allow. */
+export const runTools = (call: Call): Tool[] =>
+  RUN_TOOLS.filter((name) => hasScope(call, DEFINITIONS[name].scope)).map((name) => {
+    const { tool, form } = DEFINITIONS[name];
+    const { properties } = form as { properties: JsonObject };
+    const inputSchema = {
+      ...form,
+      properties: name === "decide_approval" ? { ...properties, answer: ANSWER } : properties,
+      additionalProperties: false,
+    };
+    return { name, ...tool, inputSchema };
+  });
+
+/** Throws FORBIDDEN, BAD_USER_INPUT, NOT_FOUND and CONFLICT. */
+export async function callRunTool(mcp: Mcp, call: Call, name: RunTool, given: Json): Promise<ToolResult> {
+  const { scope, form, call: perform } = DEFINITIONS[name];
+  needScope(call, scope);
+  const { answer, ...rest } = isObject(given) ? given : {};
+  const takesAnswer = name === "decide_approval" && isObject(given);
+  const { value, problems } = checkInput(form, takesAnswer ? rest : given, "arguments");
+  if (problems) throw misfitOf(`the arguments do not fit ${name}`, problems, "arguments");
+  return perform(mcp, call, takesAnswer && answer !== undefined ? { ...value, answer } : value);
+}
+
+/** A malformed id counts as not found. */
+function idOf<K extends Kind>(kind: K, text: Json | undefined, what: string): Id<K> {
+  const id = decodeId(kind, String(text));
+  if (id === undefined) throw notFound(what);
+  return id;
+}
+
+async function listOpen(mcp: Mcp, call: Call, { runId }: JsonObject): Promise<ToolResult> {
+  const { runs } = mcp;
+  const filter = { status: ["open" as const], ...(runId !== undefined && { runId: [idOf("run", runId, "Run")] }) };
+  const page = await listApprovals(runs, call.caller, filter, { first: LIMITS.mcpApprovalsListed }, "asc");
+  const approvals: object[] = [];
+  for (const approval of page.items) approvals.push(await shown(mcp, call, approval));
+  return structured({ approvals, hasMore: page.hasNextPage });
+}
+
+async function shown(mcp: Mcp, call: Call, approval: Approval): Promise<object> {
+  const { id, runId, question, assignee, expiresAt, createdAt } = approval;
+  const of = "approval";
+  return {
+    approvalId: encodeId("approval", id),
+    runId: encodeId("run", runId),
+    question,
+    context: await readPayload(mcp, call, approval.context, { of, id, column: "context" }),
+    form: await readPayload(mcp, call, approval.form, { of, id, column: "form" }),
+    assignee,
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt?.toISOString() ?? null,
+    canDecide: canDecide(approval, call.caller, mcp.runs.clock.now()),
+  };
+}
+
+async function decide({ runs }: Mcp, { caller }: Call, given: JsonObject): Promise<ToolResult> {
+  const { comment, answer } = given;
+  const { id, runId, status } = await decideApproval(runs, caller, {
+    approvalId: idOf("approval", given["approvalId"], "Approval"),
+    decision: given["decision"] as "approve" | "reject",
+    ...(typeof comment === "string" && { comment }),
+    ...(answer !== undefined && { answer }),
+  });
+  return structured({ approvalId: encodeId("approval", id), runId: encodeId("run", runId), status });
+}
+
+const structured = (structuredContent: object): ToolResult => ({
+  content: [{ type: "text", text: stringify(structuredContent) }],
+  structuredContent,
+});
