@@ -68,11 +68,9 @@ export class Drives<Claimed> {
   /** As `begin`, for a run that its starter advances before it is written. */
   beginUnwritten(run: Due, owner: InstanceId): Begun {
     const drive = this.#add(run);
-    return {
-      owner,
-      signal: drive.controller.signal,
-      advances: (first) => void (drive.ended = this.#advance(run, drive, first)),
-    };
+    const { promise: first, resolve: advances } = Promise.withResolvers<Outcome>();
+    drive.ended = this.#advance(run, drive, first);
+    return { owner, signal: drive.controller.signal, advances };
   }
 
   #add({ id }: Due): Drive {

@@ -352,9 +352,9 @@ export function describeEngine(name: string, open: OpenEngine): void {
       const ended = Promise.withResolvers<Outcome>();
       const id = newId<"run">();
       const begun = process.engine.begin({ id, organizationId: ORGANIZATION })!;
-      begun.advances(ended.promise);
       process.engine.interrupt(id);
       expect(begun.signal.aborted).toBe(true);
+      begun.advances(ended.promise);
       let stopped = false;
       const stopping = process.engine[Symbol.asyncDispose]().then(() => (stopped = true));
       expect(process.engine.begin({ id: newId(), organizationId: ORGANIZATION })).toBeUndefined();

@@ -51,8 +51,8 @@ export type Begun = {
   owner: InstanceId;
   /** Aborts when that of a call of `advance` would. */
   signal: AbortSignal;
-  /** The caller says at once, in the same tick, what it does in place of the first call of `advance`. */
-  advances(first: Promise<Outcome>): void;
+  /** The caller says what it does in place of the first call of `advance`, or how it ended. The place is held until then. */
+  advances: (first: Outcome | Promise<Outcome>) => void;
 };
 
 export type Wake = {

@@ -5,7 +5,8 @@
  */
 import { setImmediate as afterThisTick } from "node:timers/promises";
 import type { Program } from "../definition/program.ts";
-import type { Outcome } from "../engine/engine.ts";
+import type { Begun, Outcome } from "../engine/engine.ts";
+import type { Charge } from "../fairness/fair-pool.ts";
 import { heldBytes } from "../lib/json/held-bytes.ts";
 import { advanceLoaded, watchOutcome } from "./advance.ts";
 import { Execution } from "./execution.ts";
@@ -26,18 +27,34 @@ type FirstStretch = {
  * Returns the run as its first commit left it. Undefined: this process may not advance it, or has no place or memory for
  * it; nothing is written. Throws what the commit throws (`RefusedStart`, `UndecidedStart`).
  */
-export async function beginRun(
-  executions: Executions,
-  { head, program, start, withEnd }: FirstStretch,
-): Promise<Head | undefined> {
-  const { memory, engine, writer, surroundings } = executions;
+export async function beginRun(executions: Executions, stretch: FirstStretch): Promise<Head | undefined> {
+  const { memory, engine } = executions;
+  const { head, start } = stretch;
   const charge = memory.open(head.organizationId);
   const begun = charge.tryHold(neededBytes(heldBytes(start.input))) ? engine.begin(head) : undefined;
   if (!begun) {
     charge[Symbol.dispose]();
     return undefined;
   }
-  const { owner, signal } = begun;
+  let started: Promise<Head>;
+  try {
+    started = walk(executions, begun, charge, stretch);
+  } catch (error) {
+    charge[Symbol.dispose]();
+    begun.advances({ kind: "lost" });
+    throw error;
+  }
+  return started;
+}
+
+/** Throws only before anything of it is under way. */
+function walk(
+  executions: Executions,
+  { owner, signal, advances }: Begun,
+  charge: Charge,
+  { head, program, start, withEnd }: FirstStretch,
+): Promise<Head> {
+  const { engine, writer, surroundings } = executions;
   Object.assign(head, { status: "running", startedAt: head.createdAt, epoch: 1 });
   const journal = new Journal({
     head,
@@ -63,7 +80,7 @@ export async function beginRun(
     return { kind: "lost" };
   };
   const { id: runId, organizationId } = head;
-  begun.advances(
+  advances(
     watchOutcome(
       executions,
       { organizationId, runId },

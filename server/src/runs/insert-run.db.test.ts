@@ -64,6 +64,20 @@ test("where no place is free it is due in the table, and taken up from there", a
   await eventually(() => held() === 0);
 });
 
+test("a start that throws gives back the place and the memory that it took", async () => {
+  const { runs, caller } = opened;
+  const held = charged(runs);
+  const prepared = await prepareRun(runs, allOf(caller.organizationId), {
+    agentId: await opened.agentOf(SET),
+    input: { n: 1 },
+  });
+  const head = newHead(runs, prepared, { organizationId: caller.organizationId, startedBy: TRIGGER });
+  const broken = Object.defineProperty({}, "context", { enumerable: true, get: () => expect.fail("broken") });
+  await expect(insertRun(runs, { ...head, state: broken }, prepared)).rejects.toThrow("broken");
+  expect(held()).toBe(0);
+  await eventually(() => runs.executions.places.taken === 0);
+});
+
 test("where its month gets a partition while it starts, it is written there", async () => {
   const agentId = await opened.agentOf(SET);
   const now = opened.runs.clock.now();
