@@ -115,7 +115,7 @@ export async function waited(server: MovedServer, answer: Promise<Sent>): Promis
   return answer;
 }
 
-const MAKE_KEY = "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { id secret } }";
+export const MAKE_KEY = "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { id secret } }";
 const SCOPES: Scope[] = ["agents:read", "runs:read", "runs:start", "runs:cancel", "approvals:decide"];
 
 /** A key to these agents alone. */

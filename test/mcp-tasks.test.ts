@@ -73,6 +73,15 @@ describe("a client that declares tasks", () => {
     expect((await task("tasks/update", { taskId, inputResponses: answers })).body).not.toHaveProperty("error");
   });
 
+  test("is asked while other branches of the run go on", async () => {
+    const ask = "{ask: {call: 'approval:1.0.0@default', with: {question: Now?}}}";
+    const agentId = await agentOf(server, `do: [{both: {fork: {branches: [${ask}, {rest: {wait: {hours: 1}}}]}}}]`);
+    const taskId = await start(server, agentId);
+    const requests = await eventually(async () => (await task("tasks/get", { taskId })).body.result.inputRequests);
+    expect(Object.values(requests)).toMatchObject([{ params: { message: "Now?" } }]);
+    await task("tasks/cancel", { taskId });
+  });
+
   test("rejects by declining; the failed run is a result", async () => {
     const { taskId } = (await task("tools/call", { name: "test_approve", arguments: {} })).body.result;
     const { inputRequests } = (await task("tasks/get", { taskId })).body.result;

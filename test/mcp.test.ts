@@ -3,7 +3,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";
-import { ask, askWithTasks, connect, connectOlder, KEY, narrowedKey, send, waited, type Sent } from "./mcp-client.ts";
+import {
+  ask,
+  askWithTasks,
+  connect,
+  connectOlder,
+  KEY,
+  MAKE_KEY,
+  narrowedKey,
+  send,
+  waited,
+  type Sent,
+} from "./mcp-client.ts";
 import { agentOf, readRun } from "./runs.ts";
 import { movedServer, type MovedServer } from "./shared-server.ts";
 
@@ -21,6 +32,11 @@ afterAll(() => server[Symbol.asyncDispose]());
 const BESIDE = ["get_run", "cancel_run", "list_approvals", "decide_approval"];
 const call = (name: string, given: object = {}, meta: object = {}, key = token): Promise<Sent> =>
   ask(server, key, "tools/call", { name, arguments: given }, { meta });
+/** The runs of an agent that a key started. */
+const runsOf = async (agentId: string, startedBy: string): Promise<Data[]> => {
+  const filter = `{agentId: ["${agentId}"], startedBy: {id: ["${startedBy}"]}}`;
+  return (await server.data(`{ runs(first: 2, filter: ${filter}) { nodes { id status } } }`)).runs.nodes;
+};
 const namesIn = ({ tools }: { tools: { name: string }[] }): string[] => tools.map(({ name }) => name);
 
 describe("a client of 2026-07-28", () => {
@@ -72,6 +88,31 @@ describe("a client of 2026-07-28", () => {
     expect(structuredContent).toMatchObject({ status: "completed" });
     const { approvals } = await readRun(server, (structuredContent as Data).runId);
     expect(approvals.nodes).toMatchObject([{ status: "approved" }]);
+  });
+
+  test("that puts a decision off is asked once, and rejects by declining", async () => {
+    for (const [action, answer] of [
+      ["cancel", { structuredContent: { status: "paused", output: null } }],
+      ["decline", { isError: true, structuredContent: { status: "failed", output: null } }],
+    ] as const) {
+      let count = 0;
+      await using client = await connect(server, token, { capabilities: { elicitation: { form: {} } } });
+      client.setRequestHandler("elicitation/create", async () => {
+        count++;
+        return { action };
+      });
+      expect(await client.callTool({ name: "test_approve", arguments: {} })).toMatchObject(answer);
+      expect(count).toBe(1);
+    }
+  });
+
+  test("that shows no forms, or may not decide, gets the run that waits", async () => {
+    await using client = await connect(server, token);
+    const answer = { structuredContent: { status: "paused", output: null } };
+    expect(await client.callTool({ name: "test_approve", arguments: {} })).toMatchObject(answer);
+    const starter = await narrowedKey(server, [ids.approve], ["agents:read", "runs:read", "runs:start"]);
+    await using shows = await connect(server, starter, { capabilities: { elicitation: { form: {} } } });
+    expect(await shows.callTool({ name: "test_approve", arguments: {} })).toMatchObject(answer);
   });
 
   test("hears of the run's progress if it gave a token", async () => {
@@ -166,6 +207,22 @@ describe("a key", () => {
     expect(status).toBe(401);
     expect(headers.get("www-authenticate")).toMatch(/^Bearer error="invalid_token", resource_metadata=/);
     await expect(connect(server, "ag_wrong")).rejects.toThrow(/401|authoriz/i);
+  });
+
+  test("that is revoked ends the wait, and the run goes on", async () => {
+    const input = { name: "short", scopes: ["agents:read", "runs:start"] };
+    const { id, secret } = (await server.data(MAKE_KEY, { input })).createApiKey;
+    const asked = call("test_patient", {}, { [KEY]: "revoked" }, secret);
+    await eventually(async () => (await runsOf(ids.patient, id)).length === 1);
+    await server.data(`mutation { revokeApiKey(input: {apiKeyId: "${id}"}) { id } }`);
+    let isOver = false;
+    void asked.finally(() => (isOver = true)).catch(() => {});
+    await eventually(async () => {
+      if (!isOver) await server.clock.advance(4_000);
+      return isOver;
+    });
+    expect(await asked).toMatchObject({ status: 401, body: { id: 1, error: { code: 401 } } });
+    expect((await runsOf(ids.patient, id))[0]).toMatchObject({ status: "running" });
   });
 
   test("that is narrowed sees and starts only its agents", async () => {

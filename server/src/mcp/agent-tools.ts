@@ -3,6 +3,7 @@ import type { Agent } from "../agents/agent.ts";
 import { findAgent, findAgentByHash } from "../agents/find-agent.ts";
 import { published } from "../agents/published.ts";
 import type { Run } from "../execution/run/run.ts";
+import { isFinal } from "../execution/run/states.ts";
 import { decodeId, encodeId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -12,7 +13,7 @@ import { readRun } from "../runs/read/read.ts";
 import { startRun } from "../runs/start-run.ts";
 import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
 import { IDEMPOTENCY_KEY, ProtocolError, type Tool } from "./protocol.ts";
-import { answerQuestions, openQuestions } from "./questions.ts";
+import { answerQuestions, isPutOff, openQuestions } from "./questions.ts";
 import { RUN_SCHEMA, runResult } from "./run-result.ts";
 import { mayHaveTask, newTask } from "./tasks.ts";
 import { agentNamedBy, toolNameOf } from "./tool-name.ts";
@@ -31,7 +32,8 @@ export async function agentTool(
   return {
     name: toolNameOf(project, agent.handle),
     title: agent.name,
-    ...(agent.description !== null && { description: agent.description }),
+    // Models choose by it, and some clients take no tool without one.
+    description: agent.description ?? `Starts a run of ${agent.name}.`,
     inputSchema: { type: "object", ...inputSchema },
     outputSchema: RUN_SCHEMA,
   };
@@ -50,6 +52,8 @@ export async function findAgentTool({ agents }: Mcp, within: Within, name: strin
 export async function callAgent(mcp: Mcp, call: Call, agent: Agent, params: JsonObject): Promise<object> {
   const run =
     params["requestState"] === undefined ? await begin(mcp, call, agent, params) : await goOn(mcp, call, agent, params);
+  // Asked at once again, a person who puts a decision off would be asked for ever.
+  if (isPutOff(params["inputResponses"])) return runResult(mcp, call, run, { failsWithRun: true });
   return answerOf(mcp, call, await waitForRun(mcp, call, run, LIMITS.waitSeconds));
 }
 
@@ -92,7 +96,7 @@ async function stateRun({ runs }: Mcp, { caller }: Call, agent: Agent, state: Js
 
 /** A result, a task, or what a person is asked. */
 async function answerOf(mcp: Mcp, call: Call, run: Run): Promise<object> {
-  const isOpen = run.status === "pending" || run.status === "running" || run.status === "paused";
+  const isOpen = !isFinal(run.status);
   if (isOpen && mayHaveTask(call)) return newTask(mcp, call, run);
   // Who goes on shows a run by its id, and decides.
   if (isOpen && call.isStateless && hasScope(call, "runs:read")) {

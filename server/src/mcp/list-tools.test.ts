@@ -9,16 +9,18 @@ const toolOf = (bytes: number) => {
 };
 
 test("a page ends before the tool that would make it too large", () => {
-  const page = new ToolsPage([]);
+  let charged = 0;
+  const page = new ToolsPage([], (bytes) => (charged += bytes));
   expect(page.takes(toolOf(LIMITS.mcpToolsBytes - 100))).toBe(true);
   expect(page.takes(toolOf(101))).toBe(false);
   expect(page.takes(toolOf(100))).toBe(true);
   const last = newId<"agent">();
   const { tools, nextCursor } = page.until(last);
   expect(tools).toHaveLength(2);
+  expect(charged).toBe(LIMITS.mcpToolsBytes);
   expect(nextCursor).toBe(encodeId("agent", last));
 });
 
 test("a tool that is too large is a page of its own", () => {
-  expect(new ToolsPage([]).takes(toolOf(LIMITS.mcpToolsBytes + 1))).toBe(true);
+  expect(new ToolsPage([], () => {}).takes(toolOf(LIMITS.mcpToolsBytes + 1))).toBe(true);
 });

@@ -15,7 +15,7 @@ type Page = { tools: Tool[]; nextCursor?: string };
 /** `cursor`: the last agent of the page before. Throws BAD_USER_INPUT. */
 export async function listTools(mcp: Mcp, call: Call, cursor: Json | undefined): Promise<Page> {
   const after = afterOf(cursor);
-  const page = new ToolsPage(after === undefined ? runTools(call) : []);
+  const page = new ToolsPage(after === undefined ? runTools(call) : [], call.charge);
   if (!hasScope(call, "agents:read") || !hasScope(call, "runs:start")) return page.whole();
   const { caller, ending } = call;
   const { items, hasNextPage } = await pageOfAgents(
@@ -46,16 +46,19 @@ function afterOf(cursor: Json | undefined): AgentId | undefined {
 /** Holds tools until there are too many bytes of them. */
 export class ToolsPage {
   readonly #tools: Tool[];
+  readonly #charge: Call["charge"];
   #bytes = 0;
 
-  constructor(first: Tool[]) {
+  constructor(first: Tool[], charge: Call["charge"]) {
     this.#tools = first;
+    this.#charge = charge;
   }
 
-  /** Whether it was added. The first always is. */
+  /** Whether it was added. The first always is. Throws what `charge` does. */
   takes(tool: Tool): boolean {
     const bytes = Buffer.byteLength(JSON.stringify(tool));
     if (this.#bytes > 0 && this.#bytes + bytes > LIMITS.mcpToolsBytes) return false;
+    this.#charge(bytes);
     this.#bytes += bytes;
     this.#tools.push(tool);
     return true;

@@ -55,7 +55,7 @@ export const NO_CAPABILITIES: Capabilities = { hasTasks: false, hasForms: false 
 export type Tool = {
   name: string;
   title: string;
-  description?: string;
+  description: string;
   inputSchema: JsonObject;
   outputSchema?: JsonObject;
   annotations?: JsonObject;

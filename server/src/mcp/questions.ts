@@ -1,6 +1,7 @@
 /** Open approvals of a run as forms that the client shows to a person. */
 import { inputFields, type FormField } from "../definition/form/form.ts";
 import type { Approval, Run } from "../execution/run/run.ts";
+import { isFinal } from "../execution/run/states.ts";
 import { Refusal } from "../lib/errors.ts";
 import { encodeId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
@@ -14,7 +15,7 @@ import { readPayload } from "./read-payload.ts";
 
 /** By the approval's id, which no other question of the run has. Empty if the caller may decide none, or a form has a field that MCP does not know. */
 export async function openQuestions(mcp: Mcp, call: Call, run: Run): Promise<JsonObject> {
-  if (run.status !== "paused" || !call.capabilities.hasForms) return {};
+  if (isFinal(run.status) || !call.capabilities.hasForms) return {};
   const questions: JsonObject = {};
   for (const approval of await decidable(mcp, call, run)) {
     const form = await readPayload(mcp, call, approval.form, { of: "approval", id: approval.id, column: "form" });
@@ -56,6 +57,12 @@ export async function answerQuestions(mcp: Mcp, call: Call, run: Run, responses:
     if (decision) await decideOnce(mcp, call, decision);
   }
 }
+
+/** Whether a person chose not to decide now. */
+export const isPutOff = (responses: Json | undefined): boolean =>
+  isObject(responses) &&
+  Object.keys(responses).length > 0 &&
+  Object.values(responses).every((response) => isObject(response) && response["action"] === "cancel");
 
 function decisionOf({ id: approvalId, form }: Approval, response: Json): Decision | undefined {
   if (!isObject(response)) return undefined;
