@@ -69,7 +69,8 @@ describe("a client that declares tasks", () => {
       status: "completed",
       result: { structuredContent: { runId: taskId, status: "completed", output: { said: null } } },
     });
-    // Answered before: ignored.
+    // Over: nothing is cancelled, and what was answered before is ignored.
+    expect((await task("tasks/cancel", { taskId })).body.result).toMatchObject({ resultType: "complete" });
     expect((await task("tasks/update", { taskId, inputResponses: answers })).body).not.toHaveProperty("error");
   });
 

@@ -322,6 +322,16 @@ describe("a call", () => {
     expect((await call("test_three", { n: 2 }, { [KEY]: 7 })).body.error).toMatchObject({ code: -32_602 });
   });
 
+  test("answers a large output whole, as JSON and as an event", async () => {
+    const text = '"'.repeat(300_000);
+    await using client = await connect(server, token);
+    for (const options of [{}, { onprogress: () => {} }]) {
+      const { structuredContent, content } = await client.callTool({ name: "test_echo", arguments: { text } }, options);
+      expect((structuredContent as Data).output).toEqual({ text });
+      expect(JSON.parse((content as Data)[0].text)).toEqual(structuredContent);
+    }
+  });
+
   test("keeps long numbers as they came", async () => {
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_echo","arguments":{"n":9007199254740993}}}`;
     const response = await fetch(`${server.url}/mcp`, {
