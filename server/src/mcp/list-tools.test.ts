@@ -4,7 +4,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { ToolsPage } from "./list-tools.ts";
 
 const toolOf = (bytes: number) => {
-  const tool = { name: "a", title: "", inputSchema: {} };
+  const tool = { name: "a", title: "", description: "", inputSchema: {} };
   return { ...tool, title: "x".repeat(bytes - JSON.stringify(tool).length) };
 };
 
