@@ -13,7 +13,7 @@ import type { Handles } from "./context/rooms.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { createErrorMask, type ErrorMask } from "./documents/errors.ts";
 import { countAnswer, createGraphqlFigures, type GraphqlFigures } from "./documents/graphql-figures.ts";
-import { countInvalid } from "./requests/count-request.ts";
+import { countInvalid } from "./requests/count-invalid.ts";
 import type { Answer, Asking, GraphqlRequest, Refused } from "./requests/request.ts";
 import { runOperation, type Running } from "./requests/run-operation.ts";
 import { createSchema } from "./schema.ts";

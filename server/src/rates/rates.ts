@@ -113,8 +113,26 @@ function standingOf(
   return { isRefused: !isTaken, policy, plan, limit, remaining, resetSeconds: Math.max(1, Math.ceil(resetMs / 1_000)) };
 }
 
+/**
+ * Counts a request. `counted` is told where its sender stands, unless they have no limit. Throws RATE_LIMITED. A promise only if
+ * `rates.count` returns one.
+ */
+export function countRequest(
+  rates: Pick<Rates, "count">,
+  sender: Sender,
+  counted?: (standing: Standing) => void,
+): void | Promise<void> {
+  const judge = (standing: Standing | undefined): void => {
+    if (!standing) return;
+    counted?.(standing);
+    if (standing.isRefused) throw overRate(standing);
+  };
+  const standing = rates.count(sender);
+  return standing instanceof Promise ? standing.then(judge) : judge(standing);
+}
+
 /** RATE_LIMITED, with when to try again. */
-export function overRate({ plan, limit, resetSeconds: retryAfter }: Standing): Refusal {
+function overRate({ plan, limit, resetSeconds: retryAfter }: Standing): Refusal {
   const who = plan === undefined ? "a user of the web UI may send" : `the organization's plan (${plan}) allows`;
   return new Refusal("RATE_LIMITED", `${who} ${limit} requests in any 60 s: try again in ${retryAfter} s`, {
     retryAfter,

@@ -68,14 +68,14 @@ export type IdempotencyKey = { organizationId: OrganizationId; agentId: AgentId;
  */
 export async function startOnce<Started>(
   runs: Runs,
-  key: IdempotencyKey | undefined,
+  key: IdempotencyKey,
   { start, known }: { start: () => Promise<Started>; known: (run: Run) => Promise<Started> | Started },
 ): Promise<Started> {
   try {
     return await start();
   } catch (error) {
     const isTaken = error instanceof RefusedStart;
-    if (!key || !(isTaken || error instanceof Refusal)) throw error;
+    if (!isTaken && !(error instanceof Refusal)) throw error;
     // An agent that is not reached, or a version that is not there: the key must not tell what others started with it. A draft only
     // ends before the key does.
     if (error instanceof Refusal && error.code === "NOT_FOUND" && !(error instanceof DraftNotFound)) throw error;

@@ -39,6 +39,7 @@ export async function retryRun(runs: Runs, caller: Caller, request: RetryRequest
   const old = await readWholeRun(runs, caller, request.runId);
   if (!old) throw notFound("Run");
   const key = keyOf(old.run, request);
+  if (!key) return startAgain(runs, caller, request, old, key);
   return startOnce(runs, key, { start: () => startAgain(runs, caller, request, old, key), known: (run) => run });
 }
 

@@ -36,6 +36,7 @@ type Started = { run: Run; steps?: Step[] | undefined };
 
 export async function startRun(runs: Runs, caller: Caller, request: StartRequest): Promise<Started> {
   const key = keyOf(caller, request);
+  if (!key) return startNew(runs, caller, request, key);
   return startOnce(runs, key, {
     start: () => startNew(runs, caller, request, key),
     known: async (run) => {

@@ -6,6 +6,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { overloaded, Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { FairShare } from "../../fairness/fair-share.ts";
+import { countRequest } from "../../rates/rates.ts";
 import type { UnderWay } from "../../lib/under-way.ts";
 import { AnswerSize } from "../context/answer-size.ts";
 import type { Context } from "../context/context.ts";
@@ -16,7 +17,7 @@ import type { Documents, Operation } from "../documents/documents.ts";
 import type { ErrorMask } from "../documents/errors.ts";
 import type { GraphqlFigures } from "../documents/graphql-figures.ts";
 import { SentAnswers } from "../documents/sent-answers.ts";
-import { countInvalid, countRequest } from "./count-request.ts";
+import { countInvalid } from "./count-invalid.ts";
 import type { Answer, GraphqlRequest, Result } from "./request.ts";
 import { stream } from "./stream.ts";
 
@@ -51,7 +52,8 @@ export async function runOperation(running: Running, request: GraphqlRequest): P
   }
   if (urgentOnly && !operation.isUrgent) throw overloaded();
   const caller = operation.ignoresCredential ? undefined : await request.caller();
-  const counting = caller && operation.counts ? countRequest(running.handles.rates, request, caller) : undefined;
+  const counting =
+    caller && operation.counts ? countRequest(running.handles.rates, caller, request.counted) : undefined;
   if (counting) await counting;
   if (!operation.prepared.isKept) documents.keep(operation.prepared, caller !== undefined);
   const refusal = findRefusal(caller, operation.needs);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { findRefusal } from "../../auth/admission/admission.ts";
 import { requireCaller, type Caller } from "../../auth/caller.ts";
 import type { Needs } from "../../auth/needs.ts";
-import { overRate, type Rates } from "../../rates/rates.ts";
+import { countRequest, type Rates } from "../../rates/rates.ts";
 import type { Admission } from "./admission.ts";
 import type { Exchange } from "../write-response.ts";
 
@@ -22,20 +22,8 @@ export async function admit(
   const { request } = exchange;
   const { authorization } = request.headers;
   const caller = requireCaller(await admission.identify(request.socket, authorization, () => clientAddress(request)));
-  await countRequest(rates, exchange, caller);
+  await countRequest(rates, caller, (standing) => void (exchange.standing = standing));
   const refusal = findRefusal(caller, needs);
   if (refusal) throw refusal;
   return caller;
-}
-
-/** Throws RATE_LIMITED. */
-export async function countRequest(
-  rates: Rates,
-  exchange: Exchange,
-  who: Parameters<Rates["count"]>[0],
-): Promise<void> {
-  const standing = await rates.count(who);
-  if (!standing) return;
-  exchange.standing = standing;
-  if (standing.isRefused) throw overRate(standing);
 }
