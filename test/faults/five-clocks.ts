@@ -7,7 +7,7 @@ import type pg from "pg";
 import { publish } from "../agents.ts";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
 import { sharedPostgres } from "../postgres.ts";
-import { nextComing } from "../../server/src/triggers/kinds/cron/instants.ts";
+import { nextInstant } from "../../server/src/triggers/kinds/cron/instants.ts";
 import { readSchedule, type Schedule } from "../../server/src/triggers/kinds/cron/schedule.ts";
 import { zoneNamed } from "../../server/src/lib/zone.ts";
 import { connectTo } from "./audit.ts";
@@ -82,7 +82,7 @@ async function startAll(processes: number): Promise<Five> {
 function instantsOf(text: string, { start, end }: Stretch): string[] {
   const found: string[] = [];
   for (let at = start; ;) {
-    const next = nextComing(readSchedule(text) as Schedule, zoneNamed(ZONE)!, at);
+    const next = nextInstant(readSchedule(text) as Schedule, zoneNamed(ZONE)!, at);
     if (!next || next.at > end) return found;
     found.push(new Date(next.at).toISOString());
     at = next.at;

@@ -8,7 +8,7 @@ import { dueAt } from "../execution/run/due.ts";
 import { Journal } from "../execution/journal/journal.ts";
 import type { Head, JournalStep } from "../execution/journal/loaded-run.ts";
 import type { Brought } from "../execution/journal/part.ts";
-import type { ApprovalRow } from "../execution/journal/rows.ts";
+import type { ApprovalRow } from "../execution/journal/columns.ts";
 import type { Run } from "../execution/run/run.ts";
 import { newIdAt, type OrganizationId } from "../lib/ids.ts";
 import { unparkAt, unparkRuns } from "./unpark-runs.ts";

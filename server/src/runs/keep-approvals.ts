@@ -1,5 +1,5 @@
 import type { JournalStep } from "../execution/journal/loaded-run.ts";
-import type { ApprovalRow } from "../execution/journal/rows.ts";
+import type { ApprovalRow } from "../execution/journal/columns.ts";
 import type { Run } from "../execution/run/run.ts";
 import { isStepOpen } from "../execution/run/states.ts";
 import { newId, type ApprovalId, type RunId } from "../lib/ids.ts";

@@ -2,7 +2,7 @@
 import type { ClaimedRow } from "../../engine/sql-engine.ts";
 import type { Head } from "./loaded-run.ts";
 import { headFromRow } from "./read-rows.ts";
-import { RUN_ADVANCED, RUN_PAYLOADS, RUN_SHOWN } from "./rows.ts";
+import { RUN_ADVANCED, RUN_PAYLOADS, RUN_SHOWN } from "./columns.ts";
 
 export type ClaimedRun = {
   head: Head;

@@ -5,7 +5,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import type { RunError } from "../run/run.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 import type { Head } from "./loaded-run.ts";
-import type { ApprovalRow } from "./rows.ts";
+import type { ApprovalRow } from "./columns.ts";
 import type { Write } from "./part.ts";
 
 const SET = { name: "one", kind: "set", reference: "/do/0/one" };

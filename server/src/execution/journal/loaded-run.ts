@@ -4,7 +4,7 @@ import type { ApprovalId, RunId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { StepStatus } from "../../storage/schema.ts";
-import type { StepRow } from "./rows.ts";
+import type { StepRow } from "./columns.ts";
 import type { HttpResponse, Run, RunError, WholeRun } from "../run/run.ts";
 
 /** The run's own row while it is in memory. Times are ms. */

@@ -6,7 +6,7 @@
 import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import type { RowSet } from "../../storage/unnest.ts";
 import type { RunStatus } from "../../storage/schema.ts";
-import type { ApprovalChange, ApprovalRow, AttemptRow, StartRow, StepRow, UpdateRow } from "./rows.ts";
+import type { ApprovalChange, ApprovalRow, AttemptRow, StartRow, StepRow, UpdateRow } from "./columns.ts";
 
 export type PartRow = Record<string, unknown>;
 

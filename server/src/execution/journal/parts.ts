@@ -1,7 +1,7 @@
 /** The parts of the statement (write.ts) that are the journal's own. */
 import { RowSet } from "../../storage/unnest.ts";
 import type { Part, PartRow } from "./part.ts";
-import { APPROVAL, APPROVAL_CHANGE, ATTEMPT, START, STEP, UPDATE } from "./rows.ts";
+import { APPROVAL, APPROVAL_CHANGE, ATTEMPT, START, STEP, UPDATE } from "./columns.ts";
 
 type Columns = ConstructorParameters<typeof RowSet<PartRow>>[2];
 const rowSet = (alias: string, type: string, columns: Columns): RowSet<PartRow> => new RowSet(alias, type, columns);

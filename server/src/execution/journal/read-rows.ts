@@ -12,7 +12,7 @@ import {
   STEP_PAYLOADS,
   STEP_SHOWN,
   type StepRow,
-} from "./rows.ts";
+} from "./columns.ts";
 import type { Approval, HttpResponse, Run, RunError, Step, WholeApproval, WholeRun } from "../run/run.ts";
 import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
 

@@ -6,7 +6,7 @@
 import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Head, JournalStep } from "./loaded-run.ts";
-import type { ApprovalRow, AttemptRow, StepRow } from "./rows.ts";
+import type { ApprovalRow, AttemptRow, StepRow } from "./columns.ts";
 
 const MAX_INT4 = 2 ** 31 - 1;
 

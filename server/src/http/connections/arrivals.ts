@@ -125,8 +125,8 @@ export function createArrivals(budget: FairShare, clock: Clock): Arrivals {
 /** A request that takes about this much memory or less is not worth counting. */
 export const SMALL_BYTES = 16 * 1024;
 
-/** The caller of a request. Asked only when the request is large or finds no room among strangers. */
-export type Whose = () => Sender | undefined | Promise<Sender | undefined>;
+/** Asks who sends a request: only if it is large, or finds no room among strangers. */
+export type AskSender = () => Sender | undefined | Promise<Sender | undefined>;
 type Sender = Pick<Caller, "organizationId">;
 
 export const noRoom = (): Refusal =>

@@ -18,7 +18,7 @@ function steered({ backlog = {} }: { backlog?: Record<string, { waiting: number;
     const count = (counts[group] ??= { begun: 0, refused: 0, longestMs: 0 });
     const since = now;
     entrance.enter({
-      whose: () => ({ line: group, isStranger }),
+      line: () => ({ name: group, isStranger }),
       mayBeUrgent: () => false,
       go: (tooMuchOf) => {
         const isRefused = tooMuchOf !== undefined;
@@ -88,7 +88,7 @@ test("a line of a few is not refused, however slow it is; of many that are as sl
     let refused = 0;
     const client = (): void =>
       entrance.enter({
-        whose: () => ({ line: "a", isStranger: false }),
+        line: () => ({ name: "a", isStranger: false }),
         mayBeUrgent: () => false,
         go: (tooMuchOf) => {
           if (tooMuchOf) refused++;
@@ -170,13 +170,13 @@ test("a backlog of its own at the database refuses an organization before it beg
   expect(counts["many"]!.begun).toBe(begun + 10);
 });
 
-test("while there is time it is begun at once, and nobody is asked whose it is", () => {
+test("while there is time it is begun at once, and nobody is asked for its line", () => {
   const { entrance } = steered();
   let isBegun = false;
   const never = (): never => {
     throw new Error("asked");
   };
-  entrance.enter({ whose: never, mayBeUrgent: never, go: (tooMuchOf) => void (isBegun = !tooMuchOf) });
+  entrance.enter({ line: never, mayBeUrgent: never, go: (tooMuchOf) => void (isBegun = !tooMuchOf) });
   expect(isBegun).toBe(true);
   expect(entrance.begun).toBe(1);
 });
@@ -196,7 +196,7 @@ test("what comes to a line that is too slow is refused as it comes, 200 in one t
   const { entrance } = await overloaded();
   const { waiting, refused } = entrance;
   for (let count = 0; count < 1_000; count++)
-    entrance.enter({ whose: () => ({ line: "a", isStranger: false }), mayBeUrgent: () => false, go: () => {} });
+    entrance.enter({ line: () => ({ name: "a", isStranger: false }), mayBeUrgent: () => false, go: () => {} });
   await new Promise<void>((resolve) => process.nextTick(resolve));
   expect([entrance.waiting - waiting, entrance.refused - refused]).toEqual([800, 200]);
 });
@@ -207,7 +207,7 @@ test("what might be urgent waits for its turn in such a line, and begins then, i
   let begun = 0;
   for (let count = 0; count < 1_000; count++)
     entrance.enter({
-      whose: () => ({ line: "a", isStranger: false }),
+      line: () => ({ name: "a", isStranger: false }),
       mayBeUrgent: () => true,
       go: () => void begun++,
     });

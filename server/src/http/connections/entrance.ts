@@ -1,9 +1,9 @@
 /**
- * When what is asked begins, over HTTP and over WebSockets. It begins at once while there is time in this round of the event loop; else
- * it waits in the line of its organization or, of strangers, of its address. Organizations and all strangers together take turns
- * (fairness/rounds.ts), and addresses take turns among strangers. A request is refused when its own line has many and is too slow for too
- * long (overload.ts). So the heaviest sender is refused first, and one that sends little never is: it waits for others' turns, not for
- * their lines.
+ * Decides when a request or a WebSocket's operation begins. It begins at once while there is time in this round of the event loop.
+ * Otherwise it waits in a line: its organization's, or a stranger's by address. Organizations take turns, with all strangers as one of
+ * them (fairness/rounds.ts); addresses take turns among strangers. A request is refused when its own line is long and has been too
+ * slow for too long (overload.ts). So the heaviest sender is refused first, and one that sends little never is: it waits for others'
+ * turns, not for their lines.
  */
 import { FairQueue } from "../../fairness/fair-queue.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -19,17 +19,17 @@ export type Backlog = {
   of(organizationId: string): { waiting: number; ms: number };
 };
 
-/** The line of a request: an organization's, or a stranger's address's. */
-export type Whose = { line: string; isStranger: boolean };
+/** The line in which a request waits. `name`: its organization's id, or a stranger's address. */
+export type Line = { name: string; isStranger: boolean };
 
-/** Something that is asked. */
-export type Asked = {
-  /** Called when it has to wait. */
-  whose(): Whose;
+/** A request, or an operation over a WebSocket. */
+export type Entrant = {
+  /** Called if it has to wait. */
+  line(): Line;
   /** Whether it might be urgent. Called once its bytes are there, when it would be refused. */
   mayBeUrgent(): boolean;
-  /** It may begin; or, when its line has too much, only if it is urgent. */
-  go(tooMuchOf: Whose | undefined): void;
+  /** Called once, when it may begin. `tooMuchOf`: its line has too much, so it may begin only if it is urgent. */
+  go(tooMuchOf: Line | undefined): void;
 };
 
 type EntranceOptions = {
@@ -38,15 +38,15 @@ type EntranceOptions = {
   backlog: Backlog;
 };
 
-/** `ahead`: how many of its line it waits for. */
-type Waiting = { whose: Whose; cameAt: number; ahead: number; asked: Asked };
+/** `ahead`: how many of its line were there before it. */
+type Waiting = { line: Line; cameAt: number; ahead: number; entrant: Entrant };
 
 const STRANGERS = "strangers";
-/** A turn begins one request. Before it, so many at most are refused: they must not use up the turns of those who can be answered. */
+/** A turn begins one request. It refuses at most this many before that one: a refusal must not use up a turn. */
 const REFUSED_IN_A_TURN = 16;
 /**
- * How many are refused as they come in one turn of the event loop, about 10 ms: libuv reads on within a turn, up to 48 times 1,024
- * connections, as long as clients that were answered there ask again.
+ * At most this many are refused on arrival in one tick of the event loop, about 10 ms: clients that were refused ask again at once, and
+ * libuv reads from up to 48 times 1,024 connections within a tick.
  */
 const REFUSED_AT_ONCE = 200;
 
@@ -63,7 +63,7 @@ export class Entrance {
   readonly #refusedAtOnce = new TickCount();
   readonly #organizations = new FairQueue<string, Waiting>();
   readonly #strangers = new FairQueue<string, Waiting>();
-  /** By line, while others wait in it: how long the last one that left waited for each that was ahead of it. */
+  /** By line that is not empty: how long the last one that left had waited, for each that was ahead of it. */
   readonly #eachMs = new Map<string, number>();
 
   constructor({ now, backlog }: EntranceOptions) {
@@ -72,47 +72,47 @@ export class Entrance {
     this.#rounds = new Rounds(now);
   }
 
-  /** How long the event loop took for its last round in which anything began, ms. */
+  /** ms that the event loop took for its last round in which anything began. */
   get roundMs(): number {
     return this.#rounds.lastMs;
   }
 
-  /** Calls `go` when it may begin: at once, or in a later turn of the event loop. Or with a refusal. */
-  enter(asked: Asked): void {
+  /** Calls `go`: at once, or in a later tick of the event loop. */
+  enter(entrant: Entrant): void {
     // Asked first: it begins the round that those who wait are served in.
     if (this.#rounds.isOpen() && !this.#backlog.isContended()) {
       this.begun++;
-      return asked.go(undefined);
+      return entrant.go(undefined);
     }
-    const whose = asked.whose();
-    if (!this.#wouldBeRefused(whose) || this.#refusedAtOnce.add() > REFUSED_AT_ONCE) return this.#wait(whose, asked);
-    // A request that is refused now leaves nothing behind; one that waits outlives two collections of garbage. The rest of its bytes are
-    // read in this turn.
+    const line = entrant.line();
+    if (!this.#wouldBeRefused(line) || this.#refusedAtOnce.add() > REFUSED_AT_ONCE) return this.#wait(line, entrant);
+    // A request that is refused now leaves nothing behind; one that waits outlives two garbage collections. The rest of its bytes are
+    // read in this tick.
     process.nextTick(() => {
-      if (asked.mayBeUrgent()) return this.#wait(whose, asked);
+      if (entrant.mayBeUrgent()) return this.#wait(line, entrant);
       this.refused++;
-      asked.go(whose);
+      entrant.go(line);
     });
   }
 
-  #queueOf({ isStranger }: Whose): FairQueue<string, Waiting> {
+  #queueOf({ isStranger }: Line): FairQueue<string, Waiting> {
     return isStranger ? this.#strangers : this.#organizations;
   }
 
   /** Whether it would be refused when its turn comes, as far as the line can tell. */
-  #wouldBeRefused(whose: Whose): boolean {
-    const { line } = whose;
-    const size = this.#queueOf(whose).sizeOf(line);
-    return size > 0 && this.#isTooMuch(line, size * (this.#eachMs.get(line) ?? 0), size, this.#now());
+  #wouldBeRefused(line: Line): boolean {
+    const { name } = line;
+    const size = this.#queueOf(line).sizeOf(name);
+    return size > 0 && this.#isTooMuch(name, size * (this.#eachMs.get(name) ?? 0), size, this.#now());
   }
 
-  #wait(whose: Whose, asked: Asked): void {
-    const { line, isStranger } = whose;
-    const queue = this.#queueOf(whose);
-    queue.add(line, { whose, cameAt: this.#now(), ahead: queue.sizeOf(line), asked });
+  #wait(line: Line, entrant: Entrant): void {
+    const { name, isStranger } = line;
+    const queue = this.#queueOf(line);
+    queue.add(name, { line, cameAt: this.#now(), ahead: queue.sizeOf(name), entrant });
     this.waiting++;
     if (isStranger) this.#rounds.wait(STRANGERS, this.#serveStranger);
-    else this.#rounds.wait(line, () => this.#serve(this.#organizations, this.#organizations.takeOf(line)));
+    else this.#rounds.wait(name, () => this.#serve(this.#organizations, this.#organizations.takeOf(name)));
   }
 
   readonly #serveStranger = (): void => this.#serve(this.#strangers, this.#strangers.take());
@@ -122,23 +122,23 @@ export class Entrance {
     let next = first;
     for (let refused = 0; next; refused++) {
       if (this.#begin(queue, next) || refused === REFUSED_IN_A_TURN) return;
-      next = queue.takeOf(next.whose.line);
+      next = queue.takeOf(next.line.name);
     }
   }
 
   /** Lets it begin, or refuses it. Returns whether it began. */
-  #begin(queue: FairQueue<string, Waiting>, { whose, cameAt, ahead, asked }: Waiting): boolean {
-    const { line } = whose;
-    const left = queue.sizeOf(line);
+  #begin(queue: FairQueue<string, Waiting>, { line, cameAt, ahead, entrant }: Waiting): boolean {
+    const { name } = line;
+    const left = queue.sizeOf(name);
     const now = this.#now();
     this.waiting--;
-    if (left === 0) this.#eachMs.delete(line);
-    else if (ahead > 0) this.#eachMs.set(line, (now - cameAt) / ahead);
-    this.#overload.note(line, now - cameAt + this.#backlog.of(line).ms, now);
-    const isRefused = this.#isTooMuch(line, now - cameAt, left, now);
+    if (left === 0) this.#eachMs.delete(name);
+    else if (ahead > 0) this.#eachMs.set(name, (now - cameAt) / ahead);
+    this.#overload.note(name, now - cameAt + this.#backlog.of(name).ms, now);
+    const isRefused = this.#isTooMuch(name, now - cameAt, left, now);
     if (isRefused) this.refused++;
     else this.begun++;
-    asked.go(isRefused ? whose : undefined);
+    entrant.go(isRefused ? line : undefined);
     return !isRefused;
   }
 

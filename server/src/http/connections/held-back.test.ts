@@ -15,7 +15,7 @@ const connection = (): Connection => ({
     this.isPaused = false;
   },
 });
-const of = (line: string, isStranger = false) => ({ line, isStranger });
+const of = (name: string, isStranger = false) => ({ name, isStranger });
 const many = (count: number): Connection[] => Array.from({ length: count }, connection);
 const paused = (connections: readonly Connection[]): number => connections.filter(({ isPaused }) => isPaused).length;
 

@@ -6,7 +6,7 @@ import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { HttpRefusal } from "../http-refusal.ts";
 import { clientGone } from "./connections.ts";
-import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./arrivals.ts";
+import { noRoom, SMALL_BYTES, type Arrivals, type AskSender } from "./arrivals.ts";
 
 export const tooLarge = (): Refusal =>
   new Refusal("REQUEST_ENTITY_TOO_LARGE", `the request body is larger than ${LIMITS.bodyBytes} bytes`);
@@ -38,9 +38,9 @@ export const isTooLong = (request: IncomingMessage): boolean => (lengthOf(reques
 export type Body = { text: string; release: (() => void) | undefined };
 
 /** Asks who sends a body that is too large for a stranger. Throws REQUEST_ENTITY_TOO_LARGE. */
-async function senderOfLarge(length: number, whose: Whose): Promise<Awaited<ReturnType<Whose>>> {
+async function senderOfLarge(length: number, askSender: AskSender): Promise<Awaited<ReturnType<AskSender>>> {
   if (length > LIMITS.bodyBytes) throw tooLarge();
-  const sender = await whose();
+  const sender = await askSender();
   if (!sender) throw tooLargeForStranger();
   return sender;
 }
@@ -55,12 +55,12 @@ function textOf(chunks: Buffer[]): string {
 
 /**
  * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
- * for it, HttpRefusal when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
+ * for it, HttpRefusal when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `askSender` had to be called and refused.
  */
-export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<Body> {
+export async function readBody(request: IncomingMessage, arrivals: Arrivals, askSender: AskSender): Promise<Body> {
   const length = lengthOf(request);
   const caller =
-    length !== undefined && length > LIMITS.strangerBodyBytes ? await senderOfLarge(length, whose) : undefined;
+    length !== undefined && length > LIMITS.strangerBodyBytes ? await senderOfLarge(length, askSender) : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
   const chunks: Buffer[] = [];
   const fail = (error: unknown): void => {
@@ -76,7 +76,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
   /** No room is left for strangers, or the body is too large for one: checks the credential while the sender waits. */
   const identify = async (refusal: Refusal, held: number): Promise<void> => {
     isKnown = true;
-    const known = await whose();
+    const known = await askSender();
     if (!known) throw refusal;
     if (!arrival.belongsTo(known.organizationId) || !arrival.hold(held)) throw noRoom();
   };

@@ -19,7 +19,7 @@ import { createAdmission } from "../admission/admission.ts";
 import { clientAddresses, ownOrigins } from "../addresses.ts";
 import { createArrivals } from "../connections/arrivals.ts";
 import { strangersLine, type Connections } from "../connections/connections.ts";
-import type { Backlog, Entrance, Whose } from "../connections/entrance.ts";
+import type { Backlog, Entrance, Line } from "../connections/entrance.ts";
 import { HeldBack } from "../connections/held-back.ts";
 import { mayBeUrgent } from "../connections/urgent.ts";
 import { corsHeaders } from "../cors.ts";
@@ -57,12 +57,12 @@ type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganiza
     isStopping: () => boolean;
   };
 
-/** Bodies are parsed within the heap. */
+/** The share of the heap that bodies may take, since they are parsed in it. */
 const SHARE_OF_HEAP = 1 / 8;
 
 const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);
 
-/** `arrivals`: what they hold. */
+/** `arrivals`: the bytes that arriving bodies hold. */
 type Counted = { readonly webSockets: number; readonly arrivals: FairShare; readonly loops: readonly Loop[] };
 
 type Leaving = {
@@ -90,7 +90,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & Asy
     },
     arrivals: arriving,
     backlog: options.backlog,
-    whose: (exchange) => whoseLine(parts, exchange),
+    lineOf: (exchange) => lineOf(parts, exchange),
     handle: (exchange, tooMuchOf) => handle(parts, exchange, tooMuchOf),
     upgrade: (upgrade, socket, head) => {
       const { request, path, secure } = upgrade;
@@ -141,24 +141,24 @@ function openParts(options: EdgeOptions, stack: AsyncDisposableStack) {
   };
 }
 
-/** Its organization's line, as far as memory can tell, or its address's. */
-function whoseLine({ auth, connections, triggers, clientAddress }: Parts, { request, path }: Exchange): Whose {
+/** The line of its organization, if memory can tell which that is; otherwise of its address. */
+function lineOf({ auth, connections, triggers, clientAddress }: Parts, { request, path }: Exchange): Line {
   const connection = connections.of(request.socket);
   const { known, organizationId, isProxy } = connection;
   const { authorization } = request.headers;
   if (authorization !== undefined) {
-    if (known?.authorization === authorization) return { line: known.caller.organizationId, isStranger: false };
+    if (known?.authorization === authorization) return { name: known.caller.organizationId, isStranger: false };
     const caller = recallCaller(auth, authorization, known);
-    if (caller) return { line: caller.organizationId, isStranger: false };
-  } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
+    if (caller) return { name: caller.organizationId, isStranger: false };
+  } else if (organizationId !== undefined && !isProxy) return { name: organizationId, isStranger: false };
   // Webhooks of many organizations are called from one address: a forge's, or a proxy's.
   const webhook = webhookPathOf(path);
   const called = webhook && triggers.webhooks.recall(webhook);
-  if (called !== undefined) return { line: called, isStranger: false };
-  return { line: strangersLine(connection, () => clientAddress(request)), isStranger: true };
+  if (called !== undefined) return { name: called, isStranger: false };
+  return { name: strangersLine(connection, () => clientAddress(request)), isStranger: true };
 }
 
-function handle(parts: Parts, exchange: Exchange, tooMuchOf: Whose | undefined): void {
+function handle(parts: Parts, exchange: Exchange, tooMuchOf: Line | undefined): void {
   const { request, requestId, response } = exchange;
   const { overloaded, isWork, answer } = parts.routeOf(exchange);
   const mayBegin = !tooMuchOf || overloaded === "answered" || (overloaded === "urgent" && mayBeUrgent(request));
@@ -187,5 +187,5 @@ function handle(parts: Parts, exchange: Exchange, tooMuchOf: Whose | undefined):
  * Reads the connection again only after a while, unless it is a proxy's, which brings requests of many. Returns in how many seconds, for
  * `Retry-After`.
  */
-const holdBack = ({ connections, heldBack }: Parts, { request: { socket } }: Exchange, whose: Whose): number =>
-  connections.of(socket).isProxy ? 1 : heldBack.hold(whose, socket);
+const holdBack = ({ connections, heldBack }: Parts, { request: { socket } }: Exchange, line: Line): number =>
+  connections.of(socket).isProxy ? 1 : heldBack.hold(line, socket);

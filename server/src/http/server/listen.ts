@@ -12,7 +12,7 @@ import { sendError, sendJson, type Exchange, type Upgrade } from "../write-respo
 import { isTooLong } from "../connections/read-body.ts";
 import { limitConnections, type Connections } from "../connections/connections.ts";
 import { countAnswer, createHttpFigures, type HttpFigures } from "../count-responses.ts";
-import { Entrance, type Asked, type Backlog, type Whose } from "../connections/entrance.ts";
+import { Entrance, type Entrant, type Backlog, type Line } from "../connections/entrance.ts";
 import { headProblem, type HeadProblem } from "./head-problem.ts";
 import { ignoreRest } from "../connections/parser.ts";
 import { limitChunks } from "../connections/limit-chunks.ts";
@@ -24,10 +24,10 @@ import { securityHeaders } from "../security-headers.ts";
 
 export type Edge = {
   /** Never throws. `tooMuchOf`: the server is overloaded by this line, and only what is urgent may begin. */
-  handle(exchange: Exchange, tooMuchOf: Whose | undefined): void;
+  handle(exchange: Exchange, tooMuchOf: Line | undefined): void;
   upgrade(upgrade: Upgrade, socket: Duplex, head: Buffer): void;
-  /** In whose line a request waits: its organization's, or its address's. */
-  whose(exchange: Exchange): Whose;
+  /** The line in which a request waits. */
+  lineOf(exchange: Exchange): Line;
   backlog: Backlog;
   /** Whether runs are accepted and no loop of the service is late; otherwise names those that are. */
   isReady(): Promise<Readiness>;
@@ -104,12 +104,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(exchange);
     if (isPipelined) ignoreRest(socket);
     if (!begins) return refusePipelined(exchange);
-    entrance.enter(new Arrival(exchange, admittance));
+    entrance.enter(new HttpEntrant(exchange, admittance));
   };
 
   const admittance: Admittance = {
-    whose: (exchange) =>
-      edge?.whose(exchange) ?? { line: connections.of(exchange.request.socket).address, isStranger: true },
+    lineOf: (exchange) =>
+      edge?.lineOf(exchange) ?? { name: connections.of(exchange.request.socket).address, isStranger: true },
     begin: (exchange, tooMuchOf) => begin(edge, hostProblem, exchange, tooMuchOf),
   };
 
@@ -155,7 +155,7 @@ const backlogOf = (edge: () => Edge | undefined): Backlog => ({
   of: (organizationId) => edge()?.backlog.of(organizationId) ?? NOTHING,
 });
 
-function begin(edge: Edge | undefined, hostProblem: CheckHost, exchange: Exchange, tooMuchOf: Whose | undefined): void {
+function begin(edge: Edge | undefined, hostProblem: CheckHost, exchange: Exchange, tooMuchOf: Line | undefined): void {
   if (isHealth(exchange)) return void answerHealth(exchange, edge);
   const { host } = exchange.request.headers;
   if (host === undefined)
@@ -181,10 +181,10 @@ function beginUpgrade(
   edge.upgrade(upgrade, socket, head);
 }
 
-/** The parts that every request on the port passes. */
-type Admittance = { whose(exchange: Exchange): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
+/** The edge, or what stands in for it until there is one. */
+type Admittance = { lineOf(exchange: Exchange): Line; begin(exchange: Exchange, tooMuchOf: Line | undefined): void };
 
-class Arrival implements Asked {
+class HttpEntrant implements Entrant {
   readonly #exchange: Exchange;
   readonly #admittance: Admittance;
 
@@ -193,15 +193,15 @@ class Arrival implements Asked {
     this.#admittance = admittance;
   }
 
-  whose(): Whose {
-    return this.#admittance.whose(this.#exchange);
+  line(): Line {
+    return this.#admittance.lineOf(this.#exchange);
   }
 
   mayBeUrgent(): boolean {
     return isHealth(this.#exchange) || this.#exchange.path === "/metrics" || mayBeUrgent(this.#exchange.request);
   }
 
-  go(tooMuchOf: Whose | undefined): void {
+  go(tooMuchOf: Line | undefined): void {
     if (!this.#exchange.request.socket.destroyed) this.#admittance.begin(this.#exchange, tooMuchOf);
   }
 }

@@ -56,7 +56,7 @@ export type Called = {
 /** The text that was read to check its signature; undefined: it needs none. */
 export type Proof = { text: string; signed: Signed | undefined; isPing?: boolean } | undefined;
 
-/** Throws what refuses a call that does not prove where it comes from. The trigger's owner sees why; the caller learns nothing of secrets. */
+/** Throws if the call does not prove where it comes from. The trigger's owner sees why; the caller learns nothing about secrets. */
 export async function prove(triggers: Triggers, called: Called): Promise<Proof> {
   const { trigger, address } = called;
   try {
@@ -87,7 +87,7 @@ async function readSigned(triggers: Triggers, { request, path, trigger, readText
   return { text, signed };
 }
 
-/** Throws what refuses it. What is no delivery at all is a firing too: the trigger's owner sees what a sender gets wrong. */
+/** Throws the refusal of a malformed call, which leaves a firing too: the trigger's owner sees what a sender gets wrong. */
 export async function readCall(triggers: Triggers, called: Called, proof: Proof): Promise<Occasion> {
   try {
     return await occasionOf(called, proof);

@@ -40,7 +40,7 @@ export const webhookStatuses = (error: unknown): Statuses =>
 
 const BARE: Reply = { status: 200 };
 
-/** Throws NOT_FOUND, in the same words whatever is wrong. From then on the connection is the organization's. */
+/** Throws NOT_FOUND, in the same words whatever is wrong. From here on the connection counts as the organization's. */
 export async function admitByUrl(options: WebhooksOptions, exchange: Exchange): Promise<Trigger> {
   const trigger = await triggerAt(options, exchange);
   options.admission.assign(exchange.request.socket, trigger.organizationId);
@@ -96,7 +96,7 @@ function beginWait(
     try {
       await triggerAt(options, exchange);
     } catch (error) {
-      // Without the database nobody can know.
+      // If the database is unavailable, the URL may still be good.
       if (error instanceof Refusal && error.code === "NOT_FOUND") ending.end(error);
     }
   };
@@ -105,7 +105,7 @@ function beginWait(
   return { ending, [Symbol.dispose]: () => lasting.dispose() };
 }
 
-/** Throws what refused the firing, which has been written down. */
+/** Throws the refusal that the firing records. */
 async function replyOf(triggers: Triggers, { firing, run, refusal }: Fired, waits: boolean): Promise<Reply> {
   if (refusal) throw refusal;
   if (firing.outcome === "skipped") return { status: 200, body: { runId: null, status: "skipped" } };

@@ -7,7 +7,7 @@ import { isFinal } from "../../execution/run/states.ts";
 import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
 import { listSteps, readRun } from "../read/read.ts";
 import { stepFromWrite } from "../../execution/journal/read-rows.ts";
-import type { StepRow } from "../../execution/journal/rows.ts";
+import type { StepRow } from "../../execution/journal/columns.ts";
 import type { Run, Step } from "../../execution/run/run.ts";
 import type { Runs } from "../handle/runs.ts";
 

@@ -6,7 +6,7 @@ import { conflict, type Refusal } from "../../lib/errors.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { platformZone, type Zone, zoneNamed, zoneProblem } from "../../lib/zone.ts";
-import { comingsBetween, nextComing } from "./cron/instants.ts";
+import { instantsBetween, nextInstant } from "./cron/instants.ts";
 import { dueNow, MISSED, type Missed } from "./cron/missed.ts";
 import { checkRelativeDates, resolveRelativeDates } from "./cron/relative-dates.ts";
 import { readSchedule, type Schedule } from "./cron/schedule.ts";
@@ -88,9 +88,9 @@ export const cron: TriggerKind = {
     next({ id, configuration, policy }, after) {
       const { schedule, zone } = read(configuration);
       const from = policy["startsAt"] === undefined ? after : Math.max(after, timeOf(policy["startsAt"]) - 1);
-      const coming = nextComing(schedule, zone, from);
-      if (!coming || coming.at > endOf(policy)) return null;
-      return { at: coming.at, wakesAt: coming.at + jitterOf(id, policy) };
+      const instant = nextInstant(schedule, zone, from);
+      if (!instant || instant.at > endOf(policy)) return null;
+      return { at: instant.at, wakesAt: instant.at + jitterOf(id, policy) };
     },
     dueNow({ id, configuration, policy }, due, now) {
       const { schedule, zone } = read(configuration);
@@ -105,7 +105,7 @@ export const cron: TriggerKind = {
     ],
     count({ configuration, policy }, due, until) {
       const { schedule, zone } = read(configuration);
-      return comingsBetween(schedule, zone, due, Math.min(until, endOf(policy))).count + 1;
+      return instantsBetween(schedule, zone, due, Math.min(until, endOf(policy))).count + 1;
     },
   },
 };

@@ -8,7 +8,7 @@ import type { Json } from "../../../lib/json/json.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { noRoom } from "../../connections/arrivals.ts";
 import { clientGone, strangersLine } from "../../connections/connections.ts";
-import type { Whose } from "../../connections/entrance.ts";
+import type { Line } from "../../connections/entrance.ts";
 import { hasUrgentWord } from "../../connections/urgent.ts";
 import { graphqlBody } from "../graphql-request.ts";
 import {
@@ -57,12 +57,12 @@ function turnOf(
   { connections, entrance }: WebSocketParts,
   { caller, stream, address }: Extra,
   query: string,
-): Promise<Whose | undefined> {
-  const whose = (): Whose =>
+): Promise<Line | undefined> {
+  const line = (): Line =>
     caller
-      ? { line: caller.organizationId, isStranger: false }
-      : { line: strangersLine(connections.of(stream), () => address), isStranger: true };
-  return new Promise((resolve) => entrance.enter({ whose, mayBeUrgent: () => hasUrgentWord(query), go: resolve }));
+      ? { name: caller.organizationId, isStranger: false }
+      : { name: strangersLine(connections.of(stream), () => address), isStranger: true };
+  return new Promise((resolve) => entrance.enter({ line, mayBeUrgent: () => hasUrgentWord(query), go: resolve }));
 }
 
 /** Never throws. The operation is under way until `endOperation`. */

@@ -13,7 +13,7 @@ import type { Admission } from "../../admission/admission.ts";
 import { createArrivals } from "../../connections/arrivals.ts";
 import { limitConnections } from "../../connections/connections.ts";
 import { createPieceWriter } from "../../write-pieces.ts";
-import type { Entrance, Whose } from "../../connections/entrance.ts";
+import type { Entrance, Line } from "../../connections/entrance.ts";
 import { HeldBack } from "../../connections/held-back.ts";
 import { securityHeaders } from "../../security-headers.ts";
 import { createWebSockets } from "./websocket.ts";
@@ -27,7 +27,7 @@ async function serve({ isProxy = false, address = "192.0.2.1", isOverloaded = fa
   const server = http.createServer();
   const connections = limitConnections(server, { isProxy: () => isProxy });
   const heldBack = stack.use(new HeldBack(clock));
-  const whose: Whose[] = [];
+  const lines: Line[] = [];
   const webSockets = stack.use(
     createWebSockets({
       graphql: {
@@ -44,9 +44,9 @@ async function serve({ isProxy = false, address = "192.0.2.1", isOverloaded = fa
       arrivals: stack.use(createArrivals(new FairShare(1_000_000), clock)),
       secure: securityHeaders(undefined),
       entrance: {
-        enter: (asked) => {
-          whose.push(asked.whose());
-          asked.go(isOverloaded ? asked.whose() : undefined);
+        enter: (entrant) => {
+          lines.push(entrant.line());
+          entrant.go(isOverloaded ? entrant.line() : undefined);
         },
       } as Partial<Entrance> as Entrance,
       connections,
@@ -66,27 +66,27 @@ async function serve({ isProxy = false, address = "192.0.2.1", isOverloaded = fa
     url: `http://127.0.0.1:${port}`,
     clock,
     heldBack,
-    whose,
+    lines,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
 const subscribe = (id: string) => ({ type: "subscribe", id, payload: { query: "{ __typename }" } });
 
-/** In whose line an operation of a stranger at `address` waits. */
-async function lineOf(options: Options): Promise<Whose | undefined> {
+/** The line in which an operation of a stranger at `address` waits. */
+async function lineOf(options: Options): Promise<Line | undefined> {
   await using server = await serve(options);
   using talk = await acknowledged(server, null);
   talk.send(subscribe("1"));
   await talk.next("error");
-  return server.whose[0];
+  return server.lines[0];
 }
 
 test("a stranger's operation waits in the line of its own address, also behind a trusted proxy", async () => {
-  expect(await lineOf({ isProxy: false, address: "192.0.2.1" })).toEqual({ line: "127.0.0.1", isStranger: true });
-  expect(await lineOf({ isProxy: true, address: "192.0.2.1" })).toEqual({ line: "192.0.2.1", isStranger: true });
+  expect(await lineOf({ isProxy: false, address: "192.0.2.1" })).toEqual({ name: "127.0.0.1", isStranger: true });
+  expect(await lineOf({ isProxy: true, address: "192.0.2.1" })).toEqual({ name: "192.0.2.1", isStranger: true });
   expect(await lineOf({ isProxy: true, address: "2001:db8::1" })).toEqual({
-    line: "2001:db8:0:0::/64",
+    name: "2001:db8:0:0::/64",
     isStranger: true,
   });
 });
@@ -115,7 +115,7 @@ test("one that is held back is neither cut for what it began to send nor for pin
   using talk = await acknowledged(server, null);
   // More than 30 s of turns before its own: two pings.
   const other = () => ({ pause: () => {}, resume: () => {}, destroyed: false });
-  for (let count = 0; count < 14_000; count++) heldBack.hold({ line: "127.0.0.1", isStranger: true }, other());
+  for (let count = 0; count < 14_000; count++) heldBack.hold({ name: "127.0.0.1", isStranger: true }, other());
   talk.send(subscribe("1"));
   talk.socket.send('{"type":"subscribe",', { fin: false });
   const { payload } = await talk.next("error");

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { randomFrom } from "../../../../../test/faults/random.ts";
 import { scaled } from "../../../../../test/scale.ts";
-import { comingsBetween, nextComing } from "./instants.ts";
+import { instantsBetween, nextInstant } from "./instants.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
 import { ianaNames, ianaNamesMeantBy } from "../../../lib/iana-zones.ts";
 import { platformZone, type Zone, zoneNamed, zoneProblem } from "../../../lib/zone.ts";
@@ -31,12 +31,12 @@ function zone(name: string): Zone {
 
 const utc = (text: string): number => Date.parse(text);
 
-/** The first comings after an instant, those that a gap moved with a `>` before them. */
-function comings(text: string, zoneName: string, after: string, count: number): string[] {
+/** The first instants after another, those that a gap moved with a `>` before them. */
+function instants(text: string, zoneName: string, after: string, count: number): string[] {
   const found: string[] = [];
   let at = utc(after);
   while (found.length < count) {
-    const next = nextComing(schedule(text), zone(zoneName), at);
+    const next = nextInstant(schedule(text), zone(zoneName), at);
     if (!next) break;
     found.push(`${next.isShifted ? ">" : ""}${new Date(next.at).toISOString().replace(":00.000Z", "Z")}`);
     at = next.at;
@@ -50,7 +50,7 @@ test("comes when the tests of other programs say, where they follow our rule", (
   const wrong = rows.filter(([text, zoneName, from, inclusive, expected]) => {
     const read = readSchedule(text);
     if ("problem" in read) return expected !== "-" || !read.problem.includes("never comes");
-    const next = nextComing(read, zone(zoneName), utc(from) - (inclusive === "inclusive" ? 1 : 0));
+    const next = nextInstant(read, zone(zoneName), utc(from) - (inclusive === "inclusive" ? 1 : 0));
     return next === undefined || next.at !== utc(expected);
   });
   expect(wrong).toEqual([]);
@@ -162,7 +162,7 @@ test("every suggestion for an abbreviation is a zone", () => {
 
 test("has offsets with seconds, from before standard time", () => {
   expect(zone("America/New_York").offsetAt(utc("1850-01-01T00:00:00Z"))).toBe(-(4 * HOUR + 56 * MINUTE + 2_000));
-  expect(comings("0 8 * * *", "America/New_York", "1850-01-01T00:00:00Z", 1)).toEqual(["1850-01-01T12:56:02.000Z"]);
+  expect(instants("0 8 * * *", "America/New_York", "1850-01-01T00:00:00Z", 1)).toEqual(["1850-01-01T12:56:02.000Z"]);
 });
 
 test.each([
@@ -281,13 +281,13 @@ test.each([
     ["9998-12-31T23:59Z", "9999-12-31T23:59Z"],
   ],
 ])("%s", (_, text, zoneName, after, expected) => {
-  expect(comings(text, zoneName, after, expected.length + (after.startsWith("9998") ? 1 : 0))).toEqual(expected);
+  expect(instants(text, zoneName, after, expected.length + (after.startsWith("9998") ? 1 : 0))).toEqual(expected);
 });
 
 test("counts bytes, and returns the last of them", () => {
   const berlin = zone("Europe/Berlin");
   const between = (text: string, after: string, until: string): { count: number; latest: string | undefined } => {
-    const { count, latest } = comingsBetween(schedule(text), berlin, utc(after), utc(until));
+    const { count, latest } = instantsBetween(schedule(text), berlin, utc(after), utc(until));
     return { count, latest: latest === undefined ? undefined : new Date(latest).toISOString() };
   };
   expect(between("* * * * *", "2025-01-01T00:00Z", "2026-01-01T00:00Z")).toEqual({
@@ -379,7 +379,7 @@ function expected({ matches, isTimeOfDay }: Drawn, clocks: { at: number; local: 
   return found;
 }
 
-/** How many comings of one schedule are compared one by one. */
+/** How many instants of one schedule are compared one by one. */
 const ENOUGH = 150;
 /** How many schedules are drawn for each change of clocks. */
 const ROUNDS = scaled({ whole: 110, part: 25 });
@@ -431,7 +431,7 @@ test.each(CLOCK_CHANGES)("follows the rule by its words, minute by minute, in %s
       const wanted = expected(drawn, clocks).filter((text) => utc(text.replace(">", "")) > start);
       const found: string[] = [];
       for (let at = start; found.length < ENOUGH;) {
-        const next = nextComing(read, here, at);
+        const next = nextInstant(read, here, at);
         if (!next || next.at > until) break;
         found.push(`${next.isShifted ? ">" : ""}${new Date(next.at).toISOString()}`);
         at = next.at;
@@ -442,7 +442,7 @@ test.each(CLOCK_CHANGES)("follows the rule by its words, minute by minute, in %s
         number,
       ];
       const between = wanted.map((text) => utc(text.replace(">", ""))).filter((at) => at > some && at <= more);
-      expect(comingsBetween(read, here, some, more), drawn.text).toEqual({
+      expect(instantsBetween(read, here, some, more), drawn.text).toEqual({
         count: between.length,
         latest: between.at(-1),
       });
@@ -465,9 +465,9 @@ test("costs little, whatever is asked", () => {
   const dense = schedule("* * * * *");
   const daily = schedule("30 8 * * 1-5");
   // Ten times what they take alone: 0.02, 2, 0.02, 20 and 0.3 ms.
-  expect(isBelow(0.5, 200, () => nextComing(daily, here, now))).toBe(true);
-  expect(isBelow(30, 3, () => nextComing(rare, here, utc("2088-03-01T00:00Z")))).toBe(true);
-  expect(isBelow(0.5, 200, () => nextComing(dense, here, now))).toBe(true);
-  expect(isBelow(250, 1, () => comingsBetween(dense, here, now - 3_653 * DAY, now))).toBe(true);
+  expect(isBelow(0.5, 200, () => nextInstant(daily, here, now))).toBe(true);
+  expect(isBelow(30, 3, () => nextInstant(rare, here, utc("2088-03-01T00:00Z")))).toBe(true);
+  expect(isBelow(0.5, 200, () => nextInstant(dense, here, now))).toBe(true);
+  expect(isBelow(250, 1, () => instantsBetween(dense, here, now - 3_653 * DAY, now))).toBe(true);
   expect(isBelow(3, 50, () => readSchedule("0,1,2,3-59/7 */2 1-31/2,5 JAN-DEC SUN-SAT"))).toBe(true);
 });

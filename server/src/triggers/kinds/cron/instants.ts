@@ -2,44 +2,44 @@ import { matchesDay, type Schedule } from "./schedule.ts";
 import { stretches, type Zone } from "../../../lib/zone.ts";
 
 /**
- * When a schedule comes. Where clocks change, a time of day comes once a day: in a gap at the first instant after it, in an
- * overlap at its first occurrence. Anything with `*`, `-` or `/` in minute or hour comes at each real minute whose local
- * time matches, in both passes of an overlap, and once at the first instant after a gap that swallowed a match.
- * Instants are milliseconds since 1970 in UTC, local times the same on the zone's clocks.
+ * The instants of a schedule. Where clocks change, a time of day has one instant a day: the first after a gap that skips it, the first
+ * of the two in an overlap. A schedule with `*`, `-` or `/` in minute or hour has an instant at each real minute whose local time
+ * matches, so in both passes of an overlap, and one at the end of a gap that skipped a match. Instants are milliseconds since 1970 in
+ * UTC; local times are the same count on the zone's clocks.
  */
 
-/** An instant at which a schedule comes; `isShifted` where a gap of the local time moved it there. */
-type Coming = { at: number; isShifted: boolean };
+/** An instant of a schedule. `isShifted`: a gap in the local time moved it. */
+type Instant = { at: number; isShifted: boolean };
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const DAY = 86_400_000;
-/** No zone was ever further from UTC, and none ever turned its clocks further. */
+/** No zone was ever further from UTC, or turned its clocks by more. */
 const FURTHEST = 26 * HOUR;
-/** How long a schedule may stay away: from one 29 February on a given weekday to the next, over a century without one. */
+/** The longest time between two instants: from one 29 February on a given weekday to the next, across a century year that is no leap year. */
 const LONGEST_WAIT_DAYS = 41 * 366;
-/** The last instant that a DateTime can say. */
+/** The last instant that a DateTime can express. */
 const LAST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** A stretch with one offset, from `start` (inclusive) to `end` (exclusive), after one with the offset `before`. */
 type Pass = { start: number; end: number; offset: number; before: number };
 
-/** The first time that the schedule comes after an instant, which does not count itself; undefined: none before the year 10000. */
-export function nextComing(schedule: Schedule, zone: Zone, after: number): Coming | undefined {
-  // From the day before: where clocks are turned back over midnight, its times come again.
+/** The first instant of the schedule after `after`. Undefined: there is none before the year 10000. */
+export function nextInstant(schedule: Schedule, zone: Zone, after: number): Instant | undefined {
+  // From the day before: its times occur again where clocks are turned back over midnight.
   const first = startOfDay(after + zone.offsetAt(after)) - DAY;
   for (let day = first; day < first + LONGEST_WAIT_DAYS * DAY; day += DAY) {
     if (!matchesDay(schedule, day)) continue;
     for (const pass of passes(zone, Math.max(after, day - FURTHEST), day + DAY + FURTHEST)) {
-      const coming = firstIn(schedule, pass, after);
-      if (coming) return coming.at <= LAST ? coming : undefined;
+      const instant = firstIn(schedule, pass, after);
+      if (instant) return instant.at <= LAST ? instant : undefined;
     }
   }
   return undefined;
 }
 
-/** How often the schedule came after one instant and up to another, which counts itself, and when it did last. */
-export function comingsBetween(
+/** How many instants the schedule has after `after` up to and including `until`, and the last of them. */
+export function instantsBetween(
   schedule: Schedule,
   zone: Zone,
   after: number,
@@ -57,7 +57,7 @@ export function comingsBetween(
 
 const startOfDay = (local: number): number => Math.floor(local / DAY) * DAY;
 
-/** The stretches that reach into a time, each with the offset before it as far as that matters here. */
+/** The stretches that overlap a span of time. If no earlier one was read, `before` is the stretch's own offset. */
 function passes(zone: Zone, from: number, to: number): Pass[] {
   let before: number | undefined;
   return stretches(zone, from - FURTHEST, to)
@@ -69,7 +69,7 @@ function passes(zone: Zone, from: number, to: number): Pass[] {
     .filter(({ end }) => end > from);
 }
 
-function firstIn(schedule: Schedule, pass: Pass, after: number): Coming | undefined {
+function firstIn(schedule: Schedule, pass: Pass, after: number): Instant | undefined {
   if (after < pass.start && endsGap(schedule, pass)) return { at: pass.start, isShifted: true };
   const local = firstLocal(schedule, firstOwn(schedule, pass, after), pass.end + pass.offset);
   return local === undefined ? undefined : { at: local - pass.offset, isShifted: false };
@@ -84,13 +84,13 @@ function countIn(schedule: Schedule, pass: Pass, after: number): { count: number
   };
 }
 
-/** Whether the clocks skipped a match, and the time that they skipped to is no match itself. */
+/** Whether the clocks skipped a match at this pass's start, and its first local time is no match itself. */
 function endsGap(schedule: Schedule, { start, offset, before }: Pass): boolean {
   if (before >= offset || firstLocal(schedule, start + offset, start + offset + 1) !== undefined) return false;
   return firstLocal(schedule, start + before, start + offset) !== undefined;
 }
 
-/** The first local time of a pass that can match: a time of day does not come again where clocks were turned back. */
+/** The first local time of a pass that can match: a time of day does not occur again where clocks were turned back. */
 const firstOwn = ({ isTimeOfDay }: Schedule, { start, offset, before }: Pass, after: number): number =>
   Math.max(start + (isTimeOfDay ? Math.max(offset, before) : offset), after + 1 + offset);
 

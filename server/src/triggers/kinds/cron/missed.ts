@@ -1,7 +1,7 @@
 /** Instants at which no process was there to fire. */
 import { LIMITS } from "../../../lib/limits.ts";
 import type { DueNow } from "../contract/trigger-kind.ts";
-import { comingsBetween, nextComing } from "./instants.ts";
+import { instantsBetween, nextInstant } from "./instants.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Zone } from "../../../lib/zone.ts";
 
@@ -18,20 +18,20 @@ export function dueNow(
   now: number,
 ): DueNow {
   const until = Math.min(now, end);
-  const after = comingsBetween(schedule, zone, due, until);
+  const after = instantsBetween(schedule, zone, due, until);
   const latest = after.latest ?? due;
   const count = after.count + 1;
   if (missed === "all") {
     if (count <= LIMITS.missedInstants) return { skipped: undefined, fire: due };
     const fire = lastOf(schedule, zone, due, until, LIMITS.missedInstants);
-    const dropped = comingsBetween(schedule, zone, due - 1, fire - 1);
+    const dropped = instantsBetween(schedule, zone, due - 1, fire - 1);
     return { skipped: { from: due, to: dropped.latest ?? due, count: dropped.count || 1 }, fire };
   }
   const late = now - latest;
   const fires = late <= Math.max(missed === "latest" ? catchUpMs : 0, LIMITS.punctualSeconds * 1_000);
   if (!fires) return { skipped: { from: due, to: latest, count }, fire: undefined };
   if (count === 1) return { skipped: undefined, fire: due };
-  const before = comingsBetween(schedule, zone, due, latest - 1).latest ?? due;
+  const before = instantsBetween(schedule, zone, due, latest - 1).latest ?? due;
   return { skipped: { from: due, to: before, count: count - 1 }, fire: latest };
 }
 
@@ -40,8 +40,8 @@ function lastOf(schedule: Schedule, zone: Zone, due: number, until: number, most
   let [tooMany, enough] = [due - 1, until];
   while (enough - tooMany > 1) {
     const middle = Math.floor((tooMany + enough) / 2);
-    if (comingsBetween(schedule, zone, middle, until).count > most) tooMany = middle;
+    if (instantsBetween(schedule, zone, middle, until).count > most) tooMany = middle;
     else enough = middle;
   }
-  return nextComing(schedule, zone, enough)?.at ?? until;
+  return nextInstant(schedule, zone, enough)?.at ?? until;
 }

@@ -2,7 +2,7 @@ import type { Timed } from "../contract/trigger-kind.ts";
 import { badInput, type FieldProblem } from "../../../lib/errors.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import type { Steps } from "../../../fairness/slices.ts";
-import { nextComing } from "./instants.ts";
+import { nextInstant } from "./instants.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
 import { platformZone, type Zone, zoneNamed, zoneProblem } from "../../../lib/zone.ts";
 
@@ -50,7 +50,7 @@ function* previewing(asked: Asked, zoneOf: ZoneOf): Steps<CronInstant[]> {
   const instants: CronInstant[] = [];
   let after = asked.from.getTime();
   while (instants.length < count) {
-    const next = nextComing(schedule, zone, after);
+    const next = nextInstant(schedule, zone, after);
     if (!next || (to && next.at > to.getTime())) break;
     const { at, isShifted } = next;
     instants.push({ at: new Date(at), localTime: localTime(zone, at), isShifted });

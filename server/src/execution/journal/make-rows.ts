@@ -5,7 +5,7 @@ import { isScalar, type Json } from "../../lib/json/json.ts";
 import type { Head, JournalStep, StepState } from "./loaded-run.ts";
 import type { RunError } from "../run/run.ts";
 import { isStepOpen } from "../run/states.ts";
-import type { AttemptRow, StartRow, StepRow } from "./rows.ts";
+import type { AttemptRow, StartRow, StepRow } from "./columns.ts";
 
 /** The run's own part of a commit, as JSON text. */
 export type Payload = { output: string | null; error: string | null; state: string | null };

@@ -1,7 +1,7 @@
 /**
  * Every column of the journal's own parts, once: its name, its type, and what reads and writes it. Fields of rows for the database
  * have the columns' names; times are ms, payloads JSON text. A new column is one more line here, and the compiler then
- * asks for its value where rows are made (journal-rows.ts).
+ * asks for its value where rows are made (make-rows.ts).
  */
 import type { ActorKind } from "../../lib/actor.ts";
 import type { AgentId, ApprovalId, InstanceId, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
