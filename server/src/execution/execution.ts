@@ -54,7 +54,7 @@ export class Execution {
   readonly #startAndEndTogether: boolean;
   readonly #since: number;
   #workflow: Json | undefined;
-  /** An answer is only in the database: the run is unloaded as soon as possible. */
+  /** A call's answer is in its row and no longer in memory: the run is unloaded as soon as possible. */
   #isLeaving = false;
   /** The whole run's. */
   readonly deadline = undefined;

@@ -1,6 +1,6 @@
 /**
- * The one door between triggers and runs: whatever fires goes through here, and leaves a firing that says what came of it. One
- * that starts a run is committed with it in one statement, or neither is.
+ * The one door between triggers and runs: whatever fires goes through here, and leaves a firing that says what came of it. A
+ * firing that starts a run is committed in the same statement as the run, or neither is.
  */
 import { RefusedStart, UndecidedStart } from "../../execution/journal/journal.ts";
 import { firingToWrite, type FiringRow } from "../store/firing-parts.ts";
@@ -39,28 +39,27 @@ export type Occasion = {
   payload: JsonObject | undefined;
   /** The headers and the query of a call, where the trigger's mapping uses them. */
   parts?: JsonObject | undefined;
-  /** Its sender's name for it, and SHA-256 of its bytes: it starts one run, however often it comes. */
+  /** Its sender's name for it, and the SHA-256 of its body: one name starts one run, however often it is sent. */
   delivery?: { name: string; bodyHash: string } | undefined;
-  /** The event that it fires on, which has what came; its delivery is named by its source. */
+  /** The event that it fires on. Its row has the payload, and its source names the delivery. */
   event?: Event | undefined;
-  /** Who asked for it by hand: also of a paused trigger. */
+  /** Who fired it by hand, which a paused trigger allows too. */
   firedBy?: Actor | undefined;
   replayOf?: FiringId | undefined;
-  /** The instant that dates in the input are relative to, if it is another one. ms since 1970. */
+  /** The instant that dates in the input are relative to, if not `dueAt`. ms since 1970. */
   asOf?: number | undefined;
   /** Returns when the run ends or pauses, or after this long. */
   waitSeconds?: number | undefined;
-  /** When it ends, nobody waits any longer. */
+  /** Ends the wait early: the client has gone, or may no longer wait. */
   ending?: Ending | undefined;
 };
 
-/** `run`: what it started or, as a duplicate, the first one did. `refusal`: of a refused one. */
+/** `run`: the one that it started; for a duplicate, the one that the first delivery started. `refusal`: why it was refused. */
 export type Fired = { firing: Firing; run?: Run | undefined; refusal?: Refusal };
 
 /**
- * Undefined: the instant at which it was due, or the event, has had its firing, in this process or another, or the trigger has been
- * deleted. Throws UNAVAILABLE, with no firing, when the server takes no runs at all, or somebody has the trigger locked for 10 s:
- * the caller may call again.
+ * Undefined: the instant or the event was already fired, in this process or another, or the trigger has been deleted. Throws
+ * UNAVAILABLE and leaves no firing when the server takes no runs at all, or if the trigger stays locked for 10 s: call again.
  */
 export async function fire(firings: Firings, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
   checkTakes("runs", firings.runs);
@@ -97,7 +96,7 @@ async function attempt(firings: Firings, trigger: Trigger, occasion: Occasion): 
   return undefined;
 }
 
-/** `taken` or `locked`: the firing may try again. Throws what is no refusal of this trigger. */
+/** `taken` or `locked`: the firing may try again. Throws errors that do not refuse this firing, such as UNAVAILABLE. */
 async function tryToStart(
   firings: Firings,
   trigger: Trigger,
@@ -149,7 +148,7 @@ export function rowOf({ clock }: Pick<Firings, "clock">, trigger: Trigger, occas
     skipped: null,
     delivery: delivery?.name ?? null,
     body_hash: delivery?.bodyHash ?? null,
-    // That of an event is in its row, once for all its firings.
+    // An event's payload is in the event's row, once for all its firings.
     payload: payload === undefined || event ? null : JSON.stringify(payload),
     request: parts === undefined ? null : JSON.stringify(parts),
     fired_by_kind: firedBy?.kind ?? null,
@@ -161,14 +160,14 @@ export function rowOf({ clock }: Pick<Firings, "clock">, trigger: Trigger, occas
 
 export const onceAt = (dueAt: number): string => `due ${dueAt}`;
 
-/** The key that makes a second one a repeat. Undefined: nothing does. */
+/** The key by which a second firing is a repeat of the first. Undefined: none is. */
 function repeatOf({ dueAt, delivery, event }: Occasion): string | undefined {
   if (dueAt !== null) return onceAt(dueAt);
   if (!delivery) return undefined;
   return event ? `event ${event.id}` : `delivery ${delivery.name}`;
 }
 
-/** Throws what refuses it, RefusedStart and UndecidedStart. */
+/** Throws the refusal of the start, RefusedStart or UndecidedStart. */
 async function start(firings: Firings, trigger: Trigger, occasion: Occasion, row: FiringRow): Promise<Fired> {
   const { runs } = firings;
   const { organizationId, agentId } = trigger;
@@ -209,7 +208,7 @@ async function start(firings: Firings, trigger: Trigger, occasion: Occasion, row
   return { firing: firingOfRow(row, event?.data), run };
 }
 
-/** As a mapping sees it, in the words of the API. */
+/** The event as a mapping sees it: its fields have the API's names. */
 const shownEvent = ({ id, source, event, sourceId, time, at }: Event): Json => ({
   id: encodeId("event", id),
   source,
@@ -219,7 +218,7 @@ const shownEvent = ({ id, source, event, sourceId, time, at }: Event): Json => (
   at: at.toISOString(),
 });
 
-/** The first firing of the same instant, or of the same delivery if its time is not over. */
+/** The first firing of the same instant, or of the same delivery within `deliveryHours`: an older one gives up its `once`. */
 async function firstOf({ database, clock }: Firings, { type }: Trigger, row: FiringRow) {
   const first = await readFirst(database, row);
   if (!first || row.due_at !== null || row.event_id !== null) return first;
@@ -242,7 +241,7 @@ async function repeated(
     once: row.id,
     outcome: "duplicate",
     run_id: first.runId,
-    // The same as with the first one, whose run it has.
+    // The first delivery's firing has the same payload.
     payload: first.runId ? null : row.payload,
   });
   const run = first.runId ? await readRun(runs, allOf(row.organization_id), first.runId) : undefined;
@@ -251,10 +250,10 @@ async function repeated(
   return { firing, run: (await settled.result()).run };
 }
 
-/** An instant that started nothing does not come again; a delivery may. */
+/** A delivery that started nothing may be sent again; an instant is fired once. */
 const onceOf = (row: FiringRow): string => (row.due_at === null ? row.id : row.once);
 
-/** Keeps that nothing was started, because the run before is open. */
+/** Records that nothing was started because the trigger's previous run is open. */
 const holdBack = (firings: Firings, row: FiringRow): Promise<Fired | undefined> =>
   skipped(firings, row, "overlap", "the trigger's previous run has not ended");
 
@@ -276,7 +275,7 @@ async function skipped(
   return firing && { firing };
 }
 
-/** Keeps that nothing was started, and why. */
+/** Records why the start was refused. */
 async function refuse({ database }: Firings, row: FiringRow, refusal: Refusal): Promise<Fired | undefined> {
   const { code, message, details } = refusal;
   const firing = await insertFiring(database, {
@@ -291,7 +290,7 @@ async function refuse({ database }: Firings, row: FiringRow, refusal: Refusal): 
   return firing && { firing, refusal };
 }
 
-/** Keeps that it was not tried, and why. Throws UNAVAILABLE. */
+/** Records why the firing was refused without a try. Throws UNAVAILABLE. */
 export async function refuseFiring(
   firings: Firings,
   trigger: Trigger,

@@ -1,4 +1,4 @@
-/** Firings that find their trigger's slot taken or its row locked: each overlap policy's steps, in a table. */
+/** The steps that a firing tries when its trigger's slot is taken or its row locked: a table by overlap policy. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFinal } from "../../execution/run/states.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -21,7 +21,7 @@ export const noTries = (): Tries => ({ rooms: 0, isEnqueued: false, waitedMs: 0 
 
 type Step = "makeRoom" | "enqueue" | "wait" | "waitAndMakeRoom";
 
-/** In this order, until one of them is taken. After the last the firing is skipped. */
+/** Tried in this order until one works. After the last, the firing is skipped. */
 const STEPS: Record<HeldBy, Record<Overlap, readonly Step[]>> = {
   taken: {
     skip: ["makeRoom"],
@@ -34,12 +34,12 @@ const STEPS: Record<HeldBy, Record<Overlap, readonly Step[]>> = {
   locked: { skip: ["wait"], allow: ["wait"], queue: ["enqueue"], cancelPrevious: ["wait"] },
 };
 
-/** How often a firing tries again after it made room, before it waits, is enqueued or is skipped. */
+/** How often a firing makes room and tries again, before it waits, is enqueued or is skipped. */
 const MAX_ROOMS = 2;
 
 /**
- * A firing whose trigger somebody changes tries again for so long: soon, then each time after as long as it has waited, as a lock
- * is mostly over in milliseconds. By the real time, as the lock is, and without a connection meanwhile.
+ * How long a firing tries again while its trigger's row is locked. Most locks last milliseconds, so it looks soon, and then each time
+ * after as long as it has waited. In real time, as the lock is, and without holding a connection.
  */
 const LOCKED_MS = 10_000;
 const FIRST_LOOK_MS = 5;

@@ -1,4 +1,4 @@
-/** A run's input, of what came with a firing by the policy `mapping`. */
+/** Makes a run's input from a firing's payload, by the policy `mapping`. */
 import { ExpressionError } from "../../expressions/parsing/expression-error.ts";
 import type { Variables } from "../../expressions/expressions.ts";
 import { badInput, Refusal } from "../../lib/errors.ts";
@@ -9,14 +9,14 @@ import { shortenedTo } from "../../lib/text.ts";
 import { mappingOf } from "../kinds/contract/mapping.ts";
 import type { Firings } from "./firings.ts";
 
-/** A result that takes more memory than this waits for one of few places, until it is written. */
+/** A result that takes more memory than this needs one of a few places, which it keeps until it is written. */
 const LARGE_BYTES = 256 * 1024;
-/** And no longer than this. */
+/** The longest wait for a place. */
 const WAIT_MS = 10_000;
 
 /**
- * Calls `start` with what the policy's mapping, if it has one, makes of `data`. Throws BAD_USER_INPUT if that is no object, or fails;
- * UNAVAILABLE; and what `start` throws.
+ * Calls `start` with the result of the policy's mapping, or with `data` if it has none. Throws BAD_USER_INPUT if the mapping fails or
+ * returns no object, UNAVAILABLE, and what `start` throws.
  */
 export async function withMapped<Result>(
   firings: Firings,
@@ -35,7 +35,7 @@ export async function withMapped<Result>(
   };
   const small = await evaluate().then((input) => (bytes <= LARGE_BYTES ? input : undefined), asRefusal);
   if (small) return start(small);
-  // Released, and made again in its turn: many that wait would hold megabytes each.
+  // Dropped, and evaluated again when there is a place: each of many that wait would hold megabytes.
   await takePlace(firings, organizationId);
   try {
     return await start(await evaluate().catch(asRefusal));

@@ -1,24 +1,24 @@
-/** The parts that a trigger adds to a run's start: its firing, and the right to start while no other run of the trigger is open. */
+/** The parts that a trigger adds to the statement of a run's start: its firing, and the trigger's slot. */
 import type { ActorKind } from "../../lib/actor.ts";
 import type { AgentId, EventId, FiringId, OrganizationId, ProjectId, RunId, TriggerId } from "../../lib/ids.ts";
 import { startPart, type Brought, type Guard } from "../../execution/journal/part.ts";
 import type { FiringOutcome } from "../../storage/schema.ts";
 import { bool, hex, int4, json, ms, nullable, RowSet, text, uuid, type RowOf } from "../../storage/unnest.ts";
 
-/** One time that a trigger was due or called. Of one that starts a run, the run is written only with it. */
+/** One time that a trigger was due or called. If it starts a run, both are written or neither. */
 export const FIRING = {
   id: uuid<FiringId>(),
   organization_id: uuid<OrganizationId>(),
   project_id: uuid<ProjectId>(),
   agent_id: uuid<AgentId>(),
   trigger_id: uuid<TriggerId>(),
-  /** The name of what happens only once: no two firings of a trigger have the same. Its own id where nothing would be a repeat. */
+  /** The name under which a trigger fires only once, unique by trigger. Its own id if nothing would be a repeat. */
   once: text(),
   at: ms(),
   /** When the trigger was due, if it has a schedule. */
   due_at: nullable(ms()),
   outcome: text<FiringOutcome>(),
-  /** The run that it started, or of a duplicate the one that the first one did. */
+  /** The run that it started; for a duplicate, the run that the first delivery started. */
   run_id: nullable(uuid<RunId>()),
   /** The name of the policy by which it was skipped. */
   policy: nullable(text()),
@@ -27,7 +27,7 @@ export const FIRING = {
   fields: nullable(json()),
   /** Its run waits until the one that the trigger started before has ended. */
   is_queued: bool(),
-  /** How many instants a skipped one stands for. */
+  /** How many instants this skipped firing stands for. */
   skipped: nullable(int4()),
   /** Its sender's name for the delivery. */
   delivery: nullable(text()),
@@ -51,7 +51,7 @@ const SLOT = {
   run_id: uuid<RunId>(),
   organization_id: uuid<OrganizationId>(),
   trigger_id: uuid<TriggerId>(),
-  /** Somebody fires it by hand: also a paused one. */
+  /** Somebody fires it by hand, which a paused trigger allows too. */
   by_hand: bool(),
 };
 
@@ -65,8 +65,9 @@ const mayFire = (trigger: string, byHand: string): string =>
   `${trigger}.deleted_at is null and (${trigger}.status = 'active' or ${byHand})`;
 
 /**
- * Waits for no trigger: a transaction of its tenant may hold one for seconds, and this batch is everybody's. What is compared is
- * read by itself: PostgreSQL 18.4 crashes when it checks a condition again that looks into partitions.
+ * Skips locked triggers: a transaction of one organization may hold its trigger for seconds, and this statement is for all
+ * organizations. The last run's status is read in a CTE of its own: PostgreSQL 18.4 crashes when it rechecks a condition that looks
+ * into partitions.
  */
 const SLOTS = startPart<SlotRow, Guard>({
   code: "o",
