@@ -282,7 +282,7 @@ create table runs (
   retry_of uuid,
   -- Its agent has a concurrency limit.
   limited boolean not null default false,
-  -- Memory that it takes when loaded, estimated; known before it is loaded (engine/claims.ts). 0: never written.
+  -- Memory that it takes when loaded, estimated; known before it is loaded (execution/journal/claimed-run.ts). 0: never written.
   held_bytes integer not null default 0,
   -- Waits for the run that its trigger started before.
   queued boolean not null default false,
