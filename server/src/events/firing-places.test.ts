@@ -17,3 +17,15 @@ test("one organization gets half of the bytes for firing events, the next one ha
   places.release(one, MB);
   expect(taken(two)).toBe(1);
 });
+
+test("an event that finds no place takes neither bytes nor a place, and one that is fired gives back both", () => {
+  const places = new FiringPlaces();
+  const id = newId<"organization">();
+  for (let count = 0; count < LIMITS.eventsFiringOwn; count++)
+    expect(places.tryTake(id, LIMITS.eventsFiringBytes)).toBe(false);
+  for (let round = 0; round < 2; round++) {
+    for (let count = 0; count < LIMITS.eventsFiringOwn; count++) expect(places.tryTake(id, 1)).toBe(true);
+    expect(places.tryTake(id, 1)).toBe(false);
+    for (let count = 0; count < LIMITS.eventsFiringOwn; count++) places.release(id, 1);
+  }
+});

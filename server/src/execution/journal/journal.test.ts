@@ -105,6 +105,37 @@ test("failed tries count until they are written, and a megabyte of them is due",
   expect(journal.heldBytes).toBeLessThan(before + 2_000);
 });
 
+test("what a step received counts until its row does", async () => {
+  const { journal, commit } = opened();
+  const step = journal.open("one#1", SET, "", 1);
+  journal.carry(step, 5_000);
+  expect(journal.carriedBytes).toBe(5_000);
+  await commit();
+  expect(journal.carriedBytes).toBe(0);
+});
+
+test("a run is full with what it has kept for the next commit, and as full as its rows are afterwards", async () => {
+  const { journal, commit } = opened();
+  const step = journal.open("one#1", SET, "", 1);
+  expect(journal.isFull).toBe(false);
+  journal.keep(step, { a: 1 }, { bytes: LIMITS.runBytes + 1, heldBytes: 10 });
+  expect(journal.isFull).toBe(true);
+  await commit();
+  expect(journal.isFull).toBe(false);
+});
+
+test("the rows of a loaded run count once when they are written again", async () => {
+  const { journal, head, commit } = opened();
+  const step = journal.open("one#1", SET, "", 1);
+  await commit();
+  const add = async () => ({ kind: "written", wakeSeq: 0 }) as const;
+  const loaded = new Journal({ head, writer: { add }, published: () => {}, steps: [step], heldBytes: 100_000 });
+  expect(loaded.heldBytes).toBe(100_000);
+  loaded.touch(step);
+  await loaded.commit(2);
+  expect(loaded.heldBytes).toBe(step.heldBytes);
+});
+
 test("an approval counts with its question's context", async () => {
   const { journal, commit } = opened();
   journal.open("one#1", SET, "", 1);

@@ -1,4 +1,6 @@
 import type { Duplex } from "node:stream";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { Strangers } from "./strangers.ts";
 
@@ -74,4 +76,23 @@ test("10,000 addresses with one each, then 10,000 more of one: each costs the sa
   for (let count = 0; count < 10_000; count++) open("flood", `flood${count}`);
   // Until it has more than any other it takes the place of singles: of two.
   expect(closed.filter((name) => name.startsWith("single")).length).toBeLessThanOrEqual(2);
+});
+
+test("nothing is kept of addresses that left", () => {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
+  const { strangers } = crowd(100, 100);
+  const socket = {} as Duplex;
+  const held = (): number => {
+    gc();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = held();
+  for (let count = 0; count < 100_000; count++) {
+    strangers.add(`gone${count}`, socket, false);
+    strangers.delete(`gone${count}`, socket);
+  }
+  const kept = held() - before;
+  expect(strangers.size).toBe(0);
+  expect(kept / 100_000).toBeLessThan(20);
 });
