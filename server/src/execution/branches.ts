@@ -11,9 +11,9 @@ import type { Left } from "./scope.ts";
 export type Signal = Id<Kind>;
 
 export type Wait = {
-  /** When it ends by itself, ms; null: only a signal ends it. */
+  /** When the wait ends by itself, ms; null: only the signal ends it. */
   until: number | null;
-  /** Ends it otherwise: the approval's decision, the child's end. */
+  /** Ends the wait earlier: the approval's decision, the child's end. */
   signal?: Signal;
   person: boolean;
   /** Waits for memory that others hold: the run gives back its own. */

@@ -1,7 +1,7 @@
 /**
- * The bodies of requests and the messages of WebSockets, until they are answered. Their memory has a
- * budget. A sender that stands still or trickles is cut. Strangers, whose credential nobody has seen, get a small size and one
- * share of the budget among them, so that they cannot use up what callers need.
+ * The bodies of requests and the messages of WebSockets, until they are answered. Their memory has a budget. A sender that stops or
+ * trickles is cut off. Strangers, whose credential was not checked yet, may send only small bodies and share one part of the budget, so
+ * that they cannot use up what callers need.
  */
 import type { Caller } from "../../auth/caller.ts";
 import type { FairShare } from "../../fairness/fair-share.ts";
@@ -18,7 +18,7 @@ type Ways = { cut: (reason?: Refusal) => void; isUnread: () => boolean };
 export class Arrival {
   readonly cut: Ways["cut"];
   readonly isUnread: () => boolean;
-  /** When it was last looked at, and how many bytes have come since. */
+  /** When it was last looked at, and how many bytes have arrived since. */
   lookedAt: number;
   cameSince = 0;
   place = -1;
@@ -42,7 +42,7 @@ export class Arrival {
     this.cameSince += bytes;
   }
 
-  /** Sets what is held of it from now on. False when its owner has no room, or it has ended. */
+  /** Sets how many bytes it holds from now on. False if its owner has no room, or it has ended. */
   hold(bytes: number): boolean {
     const more = bytes - this.#held;
     if (this.#isOver) return false;
@@ -52,7 +52,7 @@ export class Arrival {
     return true;
   }
 
-  /** Its caller is known now; false when there is no room in the caller's share. */
+  /** Names its caller. False if the caller's share has no room for it. */
   belongsTo(owner: OrganizationId): boolean {
     if (this.#held > 0) this.#budget.give(this.#owner, this.#held);
     this.#owner = owner;

@@ -1,6 +1,6 @@
 /**
- * How many connections may be open. A connection whose caller nobody has seen is a stranger's: of those, one gives way to
- * the next (strangers.ts). Of callers' connections each organization has a share, as in FairShare.
+ * Limits the open connections. A connection is a stranger's until its caller is known; at the limit, one stranger's gives way to the
+ * next (strangers.ts). Organizations share the connections of callers, as in FairShare.
  */
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
@@ -18,38 +18,38 @@ import { Strangers, type MostStrangers } from "./strangers.ts";
 export type Connections = {
   /** How many are open. */
   readonly open: { readonly strangers: number; readonly callers: number };
-  /** A request of it is under way until `answered`. False when it has too many. */
+  /** Counts a request of the connection until `answered`. False if too many are under way. */
   begin(socket: Duplex): boolean;
   answered(socket: Duplex): void;
   /** The state of an open connection. */
   of(socket: Duplex): Connection;
   /**
-   * The subscriptions that closed connections leave behind end in turns: of 600 with 20 subscriptions each that closed together it held the thread
-   * for half a second, of 2,000 event streams for 0.2 s.
+   * Ends in turns the subscriptions that closed connections leave behind. Ended at once, those of 600 connections with 20 each held the
+   * thread for half a second, 2,000 event streams for 0.2 s.
    */
   readonly leaving: Rounds<string>;
-  /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
+  /** Names the organization of its caller. Throws UNAVAILABLE if that has too many. */
   belongsTo(socket: Duplex, organizationId: OrganizationId): void;
 };
 
-/** `address`: whom it comes from, an IPv6 /64 as one. `endings`: of the requests that wait for an answer. */
+/** `address`: of its client, an IPv6 /64 as one. `endings`: those of the requests that wait for an answer. */
 export type Connection = {
   underWay: number;
   readonly address: string;
-  /** It is a trusted proxy's, and brings requests of many. */
+  /** It is a trusted proxy's, which sends requests of many clients. */
   readonly isProxy: boolean;
   readonly endings: Ending[];
   /** Its first caller's organization. */
   organizationId?: OrganizationId;
-  /** The last credential that was found good: a connection may bring requests of many. */
+  /** The last credential that was found good. Requests of one connection may have several. */
   known?: Known;
 };
 
-/** In whose line it waits as a stranger's. `client`: the address of the client of a trusted proxy. */
+/** The line of a stranger's request. `client`: the client's address, if a trusted proxy sends it. */
 export const strangersLine = ({ isProxy, address }: Connection, client: () => string): string =>
   isProxy ? network(client()) : address;
 
-/** The organization that it belonged to. */
+/** The line of a connection: its organization's, or its address's. */
 export const lineOf = ({ organizationId, address }: Connection): string => organizationId ?? address;
 
 /** Its request is answered. */
