@@ -310,6 +310,11 @@ describe("a definition", () => {
       (count) =>
         `do: [{all: {call: 'each:1.0.0@default', with: {in: '\${ [1] }', concurrency: ${count}, do: [{x: {set: {a: 1}}}]}}}]`,
     ),
+    modelMessages: of(
+      (count) =>
+        `do: [{a: {call: 'llm:1.0.0@default', with: {messages: [${repeat(count, () => "{role: user, content: Hi}", ", ")}]}}}]`,
+    ),
+    modelAnswerTokens: of((count) => `do: [{a: {call: 'llm:1.0.0@default', with: {prompt: Hi, maxTokens: ${count}}}}]`),
     attemptsPerStep: of(
       (count) =>
         `do: [{t: {try: [{x: {set: {a: 1}}}], catch: {retry: {delay: PT1S, limit: {attempt: {count: ${count}}}}}}}]`,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-export type Asked = { path: string; authorization: string | undefined; body: any };
+export type Asked = { path: string; authorization: string | undefined; key: string | undefined; body: any };
 /** The answer: a text of the model, or whatever is done with the response. */
 export type Reply = string | object | ((response: ServerResponse) => void);
 
@@ -20,7 +20,8 @@ export async function startLlmService(): Promise<LlmService> {
   const service = { asked, replies: [] as Reply[] };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: unknown = JSON.parse(await text(request));
-    asked.push({ path: request.url!, authorization: request.headers.authorization, body });
+    const { authorization, "idempotency-key": key } = request.headers;
+    asked.push({ path: request.url!, authorization, key: key as string | undefined, body });
     const reply = service.replies.length > 1 ? service.replies.shift()! : service.replies[0]!;
     if (typeof reply === "function") reply(response);
     else response.setHeader("content-type", "application/json").end(JSON.stringify(completion(reply)));
@@ -37,7 +38,17 @@ export async function startLlmService(): Promise<LlmService> {
   });
 }
 
-const completion = (reply: string | object): object => ({
+/** An answer that ended for another reason than its own end. */
+export const ended =
+  (reply: string, reason: string): Reply =>
+  (response) => {
+    const { choices, ...rest } = completion(reply);
+    const [choice] = choices;
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ ...rest, choices: [{ ...choice, finish_reason: reason }] }));
+  };
+
+const completion = (reply: string | object) => ({
   id: "chatcmpl-1",
   object: "chat.completion",
   created: 1_800_000_000,

@@ -32,6 +32,7 @@ import { Places } from "./fairness/places.ts";
 import type { UnderWay } from "./lib/under-way.ts";
 import { VERSION } from "./lib/version.ts";
 import type { Members } from "./members/members.ts";
+import { connectionsOf, namesOfConnections } from "./models/find-connection.ts";
 import { createModels } from "./models/models.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { createLlm } from "./llm/llm.ts";
@@ -125,21 +126,24 @@ type Work = ReturnType<typeof createWork>;
 
 /** Agents, their secrets, and what advances their runs. */
 function createWork(
-  { openEngine, random }: JoinOptions,
+  { config, openEngine, random }: JoinOptions,
   shared: Shared,
   { space }: Storage,
   stack: AsyncDisposableStack,
 ) {
   const { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory } = shared;
+  const models = createModels({ ...base, derive: secretKeys.derive });
+  const operator = createFirstOrganization(base.database);
+  const llm = stack.use(createLlm({ ...base, own: config.llm, usage: rates.usage, operator, outbound }));
   const agents = createAgents({
     ...base,
+    modelConnections: namesOfConnections(models, llm),
     check: expressions.check,
     compile: compileWorkflow,
     notices,
     triggers: triggersOfDefinitions(triggerMemory),
   });
   const secrets = createSecrets({ ...base, derive: secretKeys.derive });
-  const models = createModels({ ...base, derive: secretKeys.derive });
   const places = new Places({ shared: LIMITS.runsInMemory, own: LIMITS.runsInMemoryOwn });
   const delaySeconds = Histogram.ofSeconds();
   const engineOptions = { ...base, instanceId, places, delaySeconds, claimed: CLAIMED_RUN };
@@ -151,7 +155,10 @@ function createWork(
     agents,
     engine,
     expressions,
-    tasks: createTasks({ http: createHttpCall({ outbound, readSecrets, tokens }) }),
+    tasks: createTasks({
+      http: createHttpCall({ outbound, readSecrets, tokens }),
+      models: { call: (...asked) => llm.call(...asked), connectionOf: connectionsOf(models, llm), readSecrets },
+    }),
     random,
     places,
     notices,
@@ -162,14 +169,14 @@ function createWork(
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);
-  return { agents, secrets, models, places, delaySeconds, engine, runs, forgetting };
+  return { agents, secrets, models, operator, llm, places, delaySeconds, engine, runs, forgetting };
 }
 
 type Rooms = ReturnType<typeof createRooms>;
 
 /** The people, what starts runs by itself, and everything that resolvers are given. */
 function createRooms({ config }: JoinOptions, given: Shared & Work & { url: string }, stack: AsyncDisposableStack) {
-  const { base, secretKeys, rates, outbound, notices, triggerMemory, agents, secrets, models, runs, url } = given;
+  const { base, secretKeys, rates, notices, triggerMemory, agents, secrets, models, llm, runs, url } = given;
   const { clock, log } = base;
   const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   const auth: Auth = stack.use(
@@ -179,8 +186,6 @@ function createRooms({ config }: JoinOptions, given: Shared & Work & { url: stri
   const { events } = triggers;
   const listening = stack.use(triggerMemory.listeners.watch(clock));
   const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url };
-  const operator = createFirstOrganization(base.database);
-  const llm = stack.use(createLlm({ own: config.llm, clock, log, usage: rates.usage, operator, outbound }));
   const runDrafts = { ...base, agents, models, llm };
   const handles: Handles = {
     runDrafts,
@@ -196,7 +201,7 @@ function createRooms({ config }: JoinOptions, given: Shared & Work & { url: stri
     clock,
     log,
   };
-  return { handles, listening, operator, llm };
+  return { handles, listening };
 }
 
 type Opened = Shared & Work & Rooms & { storage: Storage; listener: Listener; loops: LoopWatch };

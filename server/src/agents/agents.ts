@@ -26,6 +26,8 @@ export type Agents = {
   cache: AgentCache;
   /** The triggers that definitions declare. */
   triggers: DefinedTriggers;
+  /** The names of a project's model connections, and of the server's own. */
+  modelConnections(organizationId: OrganizationId, projectId: ProjectId): Promise<ReadonlySet<string>>;
   /** Agents that were made or changed, by organization. */
   changes: Hub<AgentId>;
 };
@@ -56,7 +58,9 @@ const NO_TRIGGERS: DefinedTriggers = {
   publish: async () => ({ detail: undefined, tell: () => {} }),
 };
 
-export type AgentsOptions = Omit<Agents, "cache" | "reading" | "changes" | "triggers"> & {
+export type AgentsOptions = Omit<Agents, "cache" | "reading" | "changes" | "triggers" | "modelConnections"> & {
+  /** If left out, there are none. */
+  modelConnections?: Agents["modelConnections"];
   triggers?: DefinedTriggers;
   compile: (workflow: Workflow) => Program;
   /** If left out, no other process is told. */
@@ -67,6 +71,7 @@ export const createAgents = ({
   compile,
   notices = noNotices,
   triggers = NO_TRIGGERS,
+  modelConnections = async () => new Set(),
   ...rest
 }: AgentsOptions): Agents => {
   const reading = new Reading();
@@ -74,6 +79,7 @@ export const createAgents = ({
   return {
     ...rest,
     triggers,
+    modelConnections,
     reading,
     changes,
     cache: createAgentCache({ ...rest, reading, changes, compile, notices }),

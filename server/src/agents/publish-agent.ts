@@ -12,6 +12,7 @@ import type { Within } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { archived, shownOf, type Agent } from "./agent.ts";
 import { readChecked, type Agents } from "./agents.ts";
+import { unknownConnections } from "./unknown-connections.ts";
 import { deleteDraft } from "./draft-store.ts";
 import { lockAgent, updatePublished } from "./store.ts";
 import { countVersions, insertVersion, readSource } from "./version-store.ts";
@@ -76,7 +77,7 @@ export async function misfit(
 
 /** The same for a definition that has been checked. */
 export async function publishWorkflow(agents: Agents, caller: Acting, request: CheckedDefinition): Promise<Agent> {
-  await checkTriggers(agents, caller, request);
+  await checkNames(agents, caller, request);
   const { agent, tell } = await agents.database.transaction(
     (query) => publish(agents, query, caller, request),
     caller.organizationId,
@@ -87,12 +88,15 @@ export async function publishWorkflow(agents: Agents, caller: Acting, request: C
 }
 
 /** Runs before the transaction: its queries would wait for the connection that the transaction holds. Throws BAD_USER_INPUT. */
-async function checkTriggers(
+async function checkNames(
   agents: Agents,
   caller: Acting,
   { projectId, definition, workflow }: CheckedDefinition,
 ): Promise<void> {
-  const findings = await agents.triggers.checkIn(agents, caller, projectId, workflow);
+  const findings = [
+    ...(await agents.triggers.checkIn(agents, caller, projectId, workflow)),
+    ...(await unknownConnections(agents, caller, projectId, workflow)),
+  ];
   if (findings.length === 0) return;
   const { organizationId } = caller;
   throw invalid(await agents.reading.run(organizationId, () => placeInSlices(definition, findings)));

@@ -9,6 +9,7 @@ import { placeInSlices } from "../definition/read-document.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import { knownNames } from "../secrets/store.ts";
 import { readChecked, type Agents } from "./agents.ts";
+import { unknownConnections } from "./unknown-connections.ts";
 import { noProject } from "./publish-agent.ts";
 
 type Validation = { valid: boolean; problems: Problem[] };
@@ -52,6 +53,7 @@ async function whatIsMissing(
   const findings = project
     ? [
         ...(await agents.triggers.checkIn(agents, within, project.id, workflow)),
+        ...(await unknownConnections(agents, within, project.id, workflow)),
         ...(await missingSecrets(agents, within, project, workflow.use?.secrets ?? [])),
       ]
     : [warning(["document", "namespace"], noProject(namespace))];

@@ -159,6 +159,18 @@ do:
         timeout: P2D
         onReject: continue
   - rest: {wait: {minutes: 1}}
+  - classify:
+      call: llm:1.0.0@default
+      with:
+        connection: cheap
+        model: '\${ .comment }'
+        system: You sort mail.
+        prompt: '\${ .answer.note }'
+        schema: {type: object, properties: {category: {type: string, enum: [billing, bug]}}, required: [category]}
+        temperature: 0.5
+        maxTokens: 500
+        seed: 7
+      timeout: {after: PT10M}
   - items:
       call: each:1.0.0@default
       with:
@@ -179,7 +191,7 @@ do:
       run:
         workflow: {namespace: billing, name: invoice, version: latest, input: {total: '\${ .total }', all: ['\${ $input }']}}
         await: false
-  - nested: {do: [{inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
+  - nested: {do: [{talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
 `;
 
 /** Path and message of the problems of a definition of which only a part is given. */

@@ -40,16 +40,43 @@ const INTERRUPTED = WorkflowError.of(
   "the process stopped during this attempt; whether it took effect is not known",
 );
 
+/** Thrown by `perform` before anything was done: the same request is made later, and it was no attempt. */
+export class Postponed extends Error {
+  readonly until: number;
+
+  constructor(until: number) {
+    super("postponed");
+    this.until = until;
+  }
+}
+
 /** Returns the effect's output: of this call, or of an earlier one whose output was written to the row. */
 export async function performEffect(frame: Frame, effect: Effect): Promise<Json> {
-  const { execution, task, step, scope } = frame;
-  const { journal } = execution;
+  const { execution, step } = frame;
   if (step.state.answer !== undefined) {
     if (!execution.holds(step, heldBytes(step.state.answer))) await execution.untilRoom(step);
     await execution.turn();
     return parseStored(step.state.answer);
   }
-  if (step.state.sent) {
+  for (;;) {
+    try {
+      return await perform(frame, effect);
+    } catch (error) {
+      if (!(error instanceof Postponed)) throw error;
+      step.state.postponedUntil = error.until;
+      execution.journal.touch(step);
+    }
+  }
+}
+
+async function perform(frame: Frame, effect: Effect): Promise<Json> {
+  const { execution, task, step, scope } = frame;
+  const { journal } = execution;
+  if (step.state.postponedUntil !== undefined) {
+    await execution.waitUntil(step.state.postponedUntil, scope);
+    step.state.postponedUntil = undefined;
+    journal.touch(step);
+  } else if (step.state.sent) {
     const now = execution.now();
     journal.recordAttempt(step, asRunError(INTERRUPTED.at(task.reference, step.number)), now);
     step.state.tryStartedAt = now;
@@ -105,6 +132,7 @@ function contextOf({ execution, step, scope }: Frame): Call {
 /** So that the next try makes its own request. */
 export function forgetEffect(step: JournalStep): void {
   step.state.sent = undefined;
+  if (step.state.unfit !== undefined) delete step.state.unfit;
   if (step.state.answer !== undefined) delete step.state.answer;
   step.unsaved = undefined;
 }

@@ -11,6 +11,7 @@ import { EXECUTION } from "./limits/execution.ts";
 import { GRAPHQL } from "./limits/graphql.ts";
 import { HTTP } from "./limits/http.ts";
 import { MCP_LIMITS } from "./limits/mcp.ts";
+import { MODELS } from "./limits/models.ts";
 import { ORGANIZATION } from "./limits/organization.ts";
 import { OUTBOUND } from "./limits/outbound.ts";
 import { PROCESS } from "./limits/process.ts";
@@ -29,6 +30,7 @@ export const TABLES = [
   { heading: "Triggers, webhooks and schedules", limits: TRIGGERS },
   { heading: "Events", limits: EVENTS },
   { heading: "Run drafts and the language model", limits: DRAFTS },
+  { heading: "Models that agents ask", limits: MODELS },
   { heading: "Calls to other servers", limits: OUTBOUND },
   { heading: "The process", limits: PROCESS },
 ] as const satisfies readonly { heading: string; limits: Record<string, Limit> }[];

@@ -26,6 +26,10 @@ export type ModelRequest = {
   temperature?: number | undefined;
   maxTokens?: number | undefined;
   seed?: number | undefined;
+  /** Instead of the connection's model. */
+  model?: string | undefined;
+  /** Sent along: an endpoint that knows it does nothing twice. */
+  idempotencyKey?: string | undefined;
   /** Functions that the model may ask for; it is told what came of them with the next request. */
   tools?: readonly Tool[] | undefined;
 };
@@ -87,6 +91,7 @@ function optionsOf({
   temperature,
   maxTokens,
   seed,
+  idempotencyKey,
   tools,
 }: ModelRequest): LanguageModelV4CallOptions {
   const prompt: LanguageModelV4Prompt = messages.map(({ role, text }) => ({ role, content: [{ type: "text", text }] }));
@@ -97,6 +102,7 @@ function optionsOf({
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
     ...(seed !== undefined && { seed }),
+    ...(idempotencyKey !== undefined && { headers: { "idempotency-key": idempotencyKey } }),
     ...(tools && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: "function" as const,
@@ -125,9 +131,8 @@ function asLlmError(error: unknown, host: string): unknown {
   const outbound = causesOf(error).find((cause) => cause instanceof OutboundError);
   if (outbound) return ofOutbound(outbound);
   const status = APICallError.isInstance(error) ? error.statusCode : undefined;
-  return status === undefined || status < 300
-    ? new LlmError("unusable", `${host} did not answer as a model does`)
-    : ofStatus(status, host);
+  if (status === undefined || status < 300) return new LlmError("unusable", `${host} did not answer as a model does`);
+  return Object.assign(ofStatus(status, host), { said: (error as Error).message });
 }
 
 /** The error and what it wraps: an error of the SDK has ours as its cause. */

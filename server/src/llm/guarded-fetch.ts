@@ -1,6 +1,5 @@
 /** The `fetch` of a provider's package: our guarded sockets. */
 import type { OrganizationId } from "../lib/ids.ts";
-import { LIMITS } from "../lib/limits.ts";
 import { textIn } from "../outbound/body-text.ts";
 import { tooLarge } from "../outbound/errors.ts";
 import type { Outbound, OutboundResponse } from "../outbound/outbound.ts";
@@ -10,6 +9,10 @@ type Options = {
   organizationId: OrganizationId;
   host: string;
   timeoutMs: number;
+  /** The maximum of an answer. */
+  mostBytes: number;
+  /** Awaited when the answer has arrived, before it is parsed. */
+  turn?: (() => Promise<void> | undefined) | undefined;
   /** Called with each response: some ask for a pause. */
   onResponse: (response: Pick<OutboundResponse, "status" | "headers">) => void;
 };
@@ -17,7 +20,7 @@ type Options = {
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 export const guardedFetch =
-  ({ outbound, organizationId, host, timeoutMs, onResponse }: Options): typeof globalThis.fetch =>
+  ({ outbound, organizationId, host, timeoutMs, mostBytes, turn, onResponse }: Options): typeof globalThis.fetch =>
   async (url, init) => {
     const { status, headers, body } = await outbound.request({
       organizationId,
@@ -28,8 +31,9 @@ export const guardedFetch =
       redirect: false,
       signal: init!.signal!,
       timeoutMs,
+      ...(turn && { turn }),
     });
-    if (body.length > LIMITS.llmAnswerBytes) throw tooLarge(host, LIMITS.llmAnswerBytes);
+    if (body.length > mostBytes) throw tooLarge(host, mostBytes);
     onResponse({ status, headers });
     return new Response(WITHOUT_BODY.has(status) ? null : textIn({ headers, body }), { status, headers });
   };

@@ -45,7 +45,15 @@ export interface Llm {
    * rejects with the signal's reason when nobody waits any longer.
    */
   use<Result>(connection: Connection, by: Use, work: (call: Call) => Promise<Result>): Promise<Result>;
+  /**
+   * One call of a run, which waits for its turn. Throws LlmError, with `heldUntil` when it is to come again later, or the
+   * signal's reason.
+   */
+  call(connection: Connection, by: RunCall, request: ModelRequest): Promise<ModelAnswer>;
 }
+
+/** `timeoutMs`: from when its turn has come. `turn`: awaited before the answer is parsed. */
+type RunCall = Use & { timeoutMs: number; turn: () => Promise<void> | undefined };
 
 type Use = { organizationId: OrganizationId; signal: AbortSignal };
 export type Call = (request: ModelRequest) => Promise<ModelAnswer>;
@@ -77,6 +85,7 @@ class Door implements Llm, AsyncDisposable {
   readonly #ownOutbound: ReturnType<typeof createOutbound>;
   readonly #slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
   readonly #uses: RateWindows<OrganizationId>;
+  readonly #runCalls = new Slots(LIMITS.modelCallsAtOnce, LIMITS.modelCallsAtOnceOwn / LIMITS.modelCallsAtOnce);
   readonly #endpoints = new LRUCache<string, Endpoint>({ max: ENDPOINTS });
 
   constructor(options: LlmOptions) {
@@ -105,24 +114,73 @@ class Door implements Llm, AsyncDisposable {
     work: (call: Call) => Promise<Result>,
   ): Promise<Result> {
     const { host } = new URL(connection.baseUrl);
-    const { clock } = this.#options;
     using _slots = this.#take(connection, organizationId, host);
-    using late = follow(signal);
-    let isLate = false;
-    using _deadline = clock.at(clock.now() + LIMITS.llmSeconds * 1000, () => {
-      isLate = true;
-      late.abort(new LlmError("timeout", `${host} did not answer within ${LIMITS.llmSeconds} s`));
-    });
-    return await work(async (request) => {
-      try {
-        return await this.#call(connection, { organizationId, signal: late.signal }, request);
-      } catch (error) {
-        signal.throwIfAborted();
-        const found: unknown = isLate ? late.signal.reason : error;
-        if (found instanceof LlmError) this.figures.calls[found.problem]++;
-        throw found;
+    const timeoutMs = LIMITS.llmSeconds * 1000;
+    using inTime = this.#inTime(host, timeoutMs, signal);
+    const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.llmAnswerBytes };
+    return await work((request) => this.#counted(inTime, () => this.#ask(connection, by, request)));
+  }
+
+  async call(
+    connection: Connection,
+    { organizationId, signal, timeoutMs, turn }: RunCall,
+    request: ModelRequest,
+  ): Promise<ModelAnswer> {
+    const { host } = new URL(connection.baseUrl);
+    const endpoint = this.#endpointOf(connection);
+    throwIfHeld(endpoint, host);
+    using _slots = await this.#wait(connection, endpoint, { organizationId, signal });
+    throwIfHeld(endpoint, host);
+    using inTime = this.#inTime(host, timeoutMs, signal);
+    const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.outputBytes, turn };
+    try {
+      return await this.#counted(inTime, () => this.#ask(connection, by, request));
+    } catch (error) {
+      if (error instanceof LlmError && (error.status === 429 || error.status === 503)) throwIfHeld(endpoint, host);
+      throw error;
+    }
+  }
+
+  /** The right to ask, until it is disposed: a slot of the connection, if it has a limit of its own, and one of all. */
+  async #wait(connection: Connection, { slots }: Endpoint, { organizationId, signal }: Use): Promise<Disposable> {
+    using taken = new DisposableStack();
+    for (const from of connection.limits?.concurrency == null ? [this.#runCalls] : [slots, this.#runCalls]) {
+      if (from.waitingOf(organizationId) >= LIMITS.modelCallsWaitingOwn) {
+        const message = `${LIMITS.modelCallsWaitingOwn} calls of the organization wait for a model already`;
+        throw new LlmError("too_often", message, undefined, this.#options.clock.now() + CROWDED_MS);
       }
-    });
+      if (!(await from.take(organizationId, signal))) signal.throwIfAborted();
+      taken.defer(() => from.release(organizationId));
+    }
+    return taken.move();
+  }
+
+  /** A signal that follows the caller's and ends after this long. */
+  #inTime(host: string, timeoutMs: number, signal: AbortSignal): InTime {
+    const { clock } = this.#options;
+    const late = follow(signal);
+    const timer = clock.at(clock.now() + timeoutMs, () =>
+      late.abort(new LlmError("timeout", `${host} did not answer within ${timeoutMs / 1000} s`)),
+    );
+    return {
+      caller: signal,
+      signal: late.signal,
+      [Symbol.dispose]() {
+        timer[Symbol.dispose]();
+        late[Symbol.dispose]();
+      },
+    };
+  }
+
+  async #counted<Result>({ caller, signal }: InTime, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      caller.throwIfAborted();
+      const found: unknown = signal.aborted ? signal.reason : error;
+      if (found instanceof LlmError) this.figures.calls[found.problem]++;
+      throw found;
+    }
   }
 
   /** The right to ask, until it is disposed. */
@@ -146,17 +204,22 @@ class Door implements Llm, AsyncDisposable {
     return taken.move();
   }
 
-  async #call(connection: Connection, { organizationId, signal }: Use, request: ModelRequest): Promise<ModelAnswer> {
+  async #ask(
+    connection: Connection,
+    { signal, ...by }: Use & { timeoutMs: number; mostBytes: number; turn?: RunCall["turn"] },
+    request: ModelRequest,
+  ): Promise<ModelAnswer> {
+    const { organizationId } = by;
     const { host } = new URL(connection.baseUrl);
     const { pause } = this.#endpointOf(connection);
     const fetch = guardedFetch({
+      ...by,
       outbound: connection.id === undefined ? this.#ownOutbound : this.#options.outbound,
-      organizationId,
       host,
-      timeoutMs: LIMITS.llmSeconds * 1000,
       onResponse: (response) => pause.read(response),
     });
-    const answer = await callModel(await openProvider(connection, fetch), request, { host, signal });
+    const model = await openProvider(connection, fetch, request.model);
+    const answer = await callModel(model, request, { host, signal });
     this.#options.usage.modelTokens(organizationId, answer.usage.inputTokens + answer.usage.outputTokens);
     this.figures.calls.answered++;
     return answer;
@@ -176,6 +239,16 @@ class Door implements Llm, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#ownOutbound[Symbol.asyncDispose]();
   }
+}
+
+type InTime = { caller: AbortSignal; signal: AbortSignal } & Disposable;
+
+/** A call that finds too many waiting comes again after this long. */
+const CROWDED_MS = 2_000;
+
+function throwIfHeld({ pause }: Endpoint, host: string): void {
+  const until = pause.heldUntil();
+  if (until !== undefined) throw new LlmError("rate_limited", `${host} asked for a pause`, 429, until);
 }
 
 /** Statuses of endpoints that do not support structured answers or this limit of tokens: asked once more without. */

@@ -19,12 +19,17 @@ export class LlmError extends Error {
   readonly problem: LlmProblem;
   /** The HTTP status, if that is what came. */
   readonly status: number | undefined;
+  /** The endpoint's own sentence, which may repeat anything that was sent. */
+  said: string | undefined;
+  /** The time before which a call does not ask again, ms. */
+  readonly heldUntil: number | undefined;
 
-  constructor(problem: LlmProblem, message: string, status?: number) {
+  constructor(problem: LlmProblem, message: string, status?: number, heldUntil?: number) {
     super(message);
     this.name = "LlmError";
     this.problem = problem;
     this.status = status;
+    this.heldUntil = heldUntil;
   }
 }
 

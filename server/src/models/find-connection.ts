@@ -24,6 +24,25 @@ export async function findConnection(
   return name === undefined ? connections?.default : connections?.byName.get(name);
 }
 
+/**
+ * The connection that a call of an agent is made over: the project's of this name; without a name its default, else the server's
+ * own, which can also be named.
+ */
+export const connectionsOf =
+  (models: Known, { own }: { own: Connection | undefined }) =>
+  async (organizationId: OrganizationId, projectId: ProjectId, name?: string): Promise<Connection | undefined> => {
+    const found = await findConnection(models, { organizationId, projectId }, name);
+    return found ?? (name === undefined || name === own?.name ? own : undefined);
+  };
+
+/** The names that `connectionsOf` finds, as they are in the database now. */
+export const namesOfConnections =
+  ({ database }: { database: Database }, { own }: { own: Connection | undefined }) =>
+  async (organizationId: OrganizationId, projectId: ProjectId): Promise<ReadonlySet<string>> => {
+    const connections = await readConnections(database, organizationId, projectId);
+    return new Set([...connections.map(({ name }) => name), ...(own ? [own.name] : [])]);
+  };
+
 /** The connection of this id as it is now, with its key. */
 export async function readConnection(
   models: Known & { database: Database },

@@ -107,6 +107,11 @@ export async function openRuns(
             return answer(body);
           },
         },
+        models: {
+          call: () => Promise.reject(new Error("no model is asked here")),
+          connectionOf: async () => undefined,
+          readSecrets: async () => new Map(),
+        },
       }),
       ...tasks,
     },

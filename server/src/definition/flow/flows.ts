@@ -75,15 +75,22 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     const body = given["body"] ?? null;
     if (body !== null && BODILESS.test(String(given["method"])))
       walk.report(below(place, "with", "body").path, () => BODY_MAY_BE_IGNORED, "warning");
-    const after = valueAt(task, ["timeout", "after"]);
-    if (after !== undefined && (durationMs(after) ?? 0) > LONGEST_CALL_MS)
-      walk.report(below(place, "timeout", "after").path, () => LONGER_THAN_A_CALL, "warning");
+    warnOfLongTimeout(walk, task, place);
     for (const key of ["headers", "query", "body"]) yield* walk.value(given[key], below(place, "with", key));
     return given["output"] === "response" ? RESPONSE : "any";
   },
   *approval(walk, task, place) {
     yield* walk.value(task["with"], below(place, "with"));
     return shapeOfDecision(shapeOfForm(valueAt(task, ["with", "form"])));
+  },
+  *llm(walk, task, place) {
+    const given = task["with"] as JsonObject;
+    for (const key of ["model", "system", "prompt"]) yield* walk.value(given[key], below(place, "with", key));
+    const messages = below(place, "with", "messages");
+    if (typeof given["messages"] === "string") yield* walk.expression(given["messages"], messages);
+    else yield* walk.value(given["messages"], messages);
+    warnOfLongTimeout(walk, task, place);
+    return "any";
   },
   *each(walk, task, place) {
     yield* walk.valueOr(valueAt(task, ["with", "in"]), below(place, "with", "in"));
@@ -104,6 +111,12 @@ const BODY_MAY_BE_IGNORED =
 
 const LONGEST_CALL_MS = LIMITS.callSeconds * 1_000;
 const LONGER_THAN_A_CALL = `a call is given up after ${LIMITS.callSeconds} s, whatever its timeout says; write PT1H or less`;
+
+function warnOfLongTimeout(walk: Following, task: JsonObject, place: Place): void {
+  const after = valueAt(task, ["timeout", "after"]);
+  if (after !== undefined && (durationMs(after) ?? 0) > LONGEST_CALL_MS)
+    walk.report(below(place, "timeout", "after").path, () => LONGER_THAN_A_CALL, "warning");
+}
 
 const GOES_ANYWHERE =
   "data decides which host gets the credential of this call; write the host, such as https://example.com/{path}";

@@ -18,13 +18,26 @@ const taskOf = (keyword: string, { properties, required }: Kind): SchemaObject =
   ...ALONE,
 });
 
-function callOf(call: string, { properties, required }: Kind): SchemaObject {
+function callOf(call: string, kind: Kind): SchemaObject {
   const word = call.split(":")[0]!;
-  const given = object(`the arguments of ${word}`, properties, required);
+  const given = argumentsOf(word, kind);
   return {
     ...object(`a call of ${word}`, { call: { const: call }, with: given, ...COMMON }, ["call", "with"]),
     ...ALONE,
   };
+}
+
+/** The keys below `with`. Where one of several is asked for, the one that is written decides what else may be. */
+function argumentsOf(word: string, { properties, required, oneOfKeys: keys }: Kind): SchemaObject {
+  const what = `the arguments of ${word}`;
+  if (!keys) return object(what, properties, required);
+  const having = (key: string): SchemaObject => {
+    const others = keys.filter((other) => other !== key);
+    const own = Object.entries(properties).filter(([name]) => !others.includes(name));
+    return { ...object(what, Object.fromEntries(own), [key, ...required]), "x-alone": others, "x-because": say };
+  };
+  const say = `write ${enumerate(keys, "or")}`;
+  return { type: "object", "x-choose": "key", "x-say": say, oneOf: keys.map(having) };
 }
 
 const CALL: SchemaObject = {

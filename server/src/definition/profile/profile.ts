@@ -1,7 +1,7 @@
 /**
  * The profile as a JSON Schema (draft 2020-12): what a definition may contain. Any validator can read it. The keywords that
  * begin with `x-` are ours: `x-say` is what to write instead, `x-refused` why a part of the DSL is not accepted, `x-what` the
- * word for it in messages, `x-alone` the keys that exclude each other; `x-choose` and `x-value` are explained in
+ * word for it in messages, `x-alone` the keys that exclude each other (`x-because`: why); `x-choose` and `x-value` are explained in
  * schema-walk.ts. Whatever the profile accepts, the DSL 1.0.3's own schema accepts too.
  */
 import { LIMITS } from "../../lib/limits.ts";

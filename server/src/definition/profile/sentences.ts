@@ -77,7 +77,8 @@ function unknownKey({ path, key, schema }: Violation): string {
   const known = knownKeys(schema);
   const owner = what(path.slice(0, -1), schema);
   const others = schema["x-alone"] as string[] | undefined;
-  if (others?.includes(key!)) return `${owner} cannot have ${quote(key!)} as well; a task does one thing`;
+  if (others?.includes(key!))
+    return `${owner} cannot have ${quote(key!)} as well; ${String(schema["x-because"] ?? "a task does one thing")}`;
   if (known.length === 0) return `${quote(key!)} is not known in ${owner}; it has no keys`;
   return `${quote(key!)} is not known in ${owner}${hint(key!, known)}`;
 }

@@ -13,6 +13,8 @@ export type Kind = {
   /** The keys of such a task besides those that every task may have; for a call, the keys of `with`. */
   properties: Properties;
   required: string[];
+  /** A call has exactly one of these keys besides. */
+  oneOfKeys?: readonly string[];
   /** The linter's rules for meanings (`x-value`) in `properties` that no other kind uses. */
   rules?: Record<string, Rule>;
   /** The variables that it provides to parts of itself. */

@@ -10,6 +10,7 @@ import { forTask } from "./for.ts";
 import { forkTask } from "./fork.ts";
 import { httpTask } from "./http.ts";
 import type { Kind } from "./kind.ts";
+import { llmTask } from "./llm.ts";
 import { raiseTask } from "./raise.ts";
 import { runTask } from "./run.ts";
 import { setTask } from "./set.ts";
@@ -28,6 +29,7 @@ const TABLE = {
   wait: waitTask,
   http: httpTask,
   approval: approvalTask,
+  llm: llmTask,
   each: eachTask,
   run: runTask,
   do: doTask,

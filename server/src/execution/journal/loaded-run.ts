@@ -67,6 +67,10 @@ export type StepState = {
   deadline?: number;
   /** The effect with this step's input may have begun. Set to undefined afterwards: an object that lost a field is slow to use and to write. */
   sent?: boolean | undefined;
+  /** Not before this time, ms: it was put off before anything was done. */
+  postponedUntil?: number | undefined;
+  /** A model's answer that does not fit, and why: it is asked once more. */
+  unfit?: { text: string; problem: string } | undefined;
   /** The effect's result, as JSON text: there was no memory to continue with it. */
   answer?: string;
   /** A wait's or a retry delay's end, ms. */

@@ -6,6 +6,7 @@ import { runEach } from "./each.ts";
 import { runFor } from "./for.ts";
 import { runFork } from "./fork.ts";
 import { createRunHttp, type HttpCall } from "./http.ts";
+import { createRunLlm, type AskModels } from "./llm.ts";
 import { runRaise } from "./raise.ts";
 import { runChild } from "./run.ts";
 import { runSet } from "./set.ts";
@@ -13,7 +14,7 @@ import { runSwitch } from "./switch.ts";
 import { runTry } from "./try.ts";
 import { runWait } from "./wait.ts";
 
-export const createTasks = ({ http }: { http: HttpCall }): TaskTable => ({
+export const createTasks = ({ http, models }: { http: HttpCall; models: AskModels }): TaskTable => ({
   set: runSet,
   do: runDo,
   switch: runSwitch,
@@ -25,5 +26,6 @@ export const createTasks = ({ http }: { http: HttpCall }): TaskTable => ({
   run: runChild,
   http: createRunHttp(http),
   approval: runApproval,
+  llm: createRunLlm(models),
   each: runEach,
 });

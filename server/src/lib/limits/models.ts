@@ -1,0 +1,42 @@
+/** Calls of language models by agents. */
+import { BY_NAME, type Limit } from "./limit.ts";
+
+const LLM_TASK = "test/language-llm.test.ts";
+const DOOR = "server/src/llm/run-calls.test.ts";
+const PAUSE = "server/src/llm/pause.test.ts";
+
+export const MODELS = {
+  modelMessages: { value: 1_000, bounds: "messages that a `call: llm` sends", test: BY_NAME },
+  modelAnswerTokens: { value: 1_000_000, bounds: "`maxTokens` of a `call: llm`", test: BY_NAME },
+  modelCallSeconds: {
+    value: 300,
+    bounds: "a model's answer to a task without a `timeout`; with one it has an hour at most",
+    beyond: "the task fails with `timeout`",
+    test: [LLM_TASK, "has five minutes to answer"],
+  },
+  modelCallsAtOnce: {
+    value: 256,
+    bounds: "calls of models by agents at a time, in each process",
+    beyond: "further ones wait; organizations take turns",
+    test: [DOOR, "of all organizations"],
+  },
+  modelCallsAtOnceOwn: {
+    value: 32,
+    bounds: "calls of models by agents of one organization at a time",
+    beyond: "further ones wait",
+    test: [LLM_TASK, "no more calls at a time than an organization may have"],
+  },
+  modelCallsWaitingOwn: {
+    value: 100,
+    bounds: "calls of one organization that wait in memory for their turn",
+    beyond: "the run of a further one leaves memory and asks again later",
+    test: [DOOR, "as many wait as may"],
+  },
+  modelHoldSeconds: {
+    value: 60,
+    bounds:
+      "how long calls leave a connection alone after a 429 that says no time: a second, and twice as long with each further 429",
+    beyond: "it grows no longer",
+    test: [PAUSE, "twice as long each time, a minute at most"],
+  },
+} satisfies Record<string, Limit>;

@@ -1,0 +1,383 @@
+/** The language over the wire: `call: llm`, against real endpoints on loopback. */
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { ended, startLlmService, status, type LlmService } from "./llm-service.ts";
+import { agentOf, ENDED, ran, readRun, runOf, until } from "./runs.ts";
+import { start } from "./agents.ts";
+
+const KEY = "sk-planted-0123456789";
+const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+
+let operators: LlmService;
+let model: LlmService;
+let server: TestServer;
+beforeAll(async () => {
+  [operators, model] = [await startLlmService(), await startLlmService()];
+  const env = { LLM_BASE_URL: operators.url, LLM_MODEL: "operators-model", OUTBOUND_ALLOW: "127.0.0.1/32" };
+  server = await startTestServer({ env });
+  await connect("cheap");
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await operators[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  operators.asked.length = model.asked.length = 0;
+  operators.replies = ["from the operator's"];
+  model.replies = ["Hello"];
+});
+
+const connect = async (name: string, own: object = {}): Promise<string> => {
+  const { projectId } = server.world;
+  const base = { projectId, name, provider: "openai_compatible", baseUrl: model.url, model: "small", apiKey: KEY };
+  return (await server.data(CREATE, { input: { ...base, ...own } })).createModelConnection.id;
+};
+
+const ask = (values: string, more = ""): string =>
+  `do: [{ask: {call: 'llm:1.0.0@default', with: {connection: cheap, ${values}}${more}}}]`;
+const CATEGORY =
+  "schema: {type: object, properties: {category: {type: string, enum: [billing, bug]}}, required: [category]}";
+/** Holds the answer until the test lets it go. */
+function held(): {
+  reply: (response: ServerResponse) => void;
+  release: (answer: (response: ServerResponse) => void) => void;
+} {
+  const waiting: ServerResponse[] = [];
+  return { reply: (response) => void waiting.push(response), release: (answer) => waiting.splice(0).forEach(answer) };
+}
+const send = (reply: string) => (response: ServerResponse) =>
+  (ended(reply, "stop") as (to: ServerResponse) => void)(response);
+
+describe("a question", () => {
+  test("has what the author wrote, and its answer is the output; the key is shown nowhere", async () => {
+    const run = await runOf(
+      server,
+      ask("system: You greet., prompt: '${ \"I am \\(.name)\" }', temperature: 0, maxTokens: 500, seed: 7"),
+      { name: "Ada" },
+    );
+    expect(run).toMatchObject({ status: "completed", output: "Hello" });
+    expect(model.asked).toMatchObject([
+      {
+        authorization: `Bearer ${KEY}`,
+        key: expect.stringMatching(/^[\w-]{22}$/),
+        body: {
+          model: "small",
+          messages: [
+            { role: "system", content: "You greet." },
+            { role: "user", content: "I am Ada" },
+          ],
+          temperature: 0,
+          max_tokens: 500,
+          seed: 7,
+        },
+      },
+    ]);
+    expect(run.steps).toMatchObject([
+      {
+        kind: "llm",
+        input: {
+          connection: "cheap",
+          model: "small",
+          system: "You greet.",
+          messages: [{ role: "user", content: "I am Ada" }],
+          temperature: 0,
+          maxTokens: 500,
+          seed: 7,
+        },
+      },
+    ]);
+    expect(JSON.stringify(run)).not.toContain("planted");
+  });
+
+  test("of several messages, in the connection's place another model", async () => {
+    const messages =
+      "[{role: user, content: '${ .text }'}, {role: assistant, content: Yes?}, {role: user, content: Go on}]";
+    await runOf(server, ask(`model: large, messages: ${messages}`), { text: { a: 1 } });
+    await runOf(server, ask("messages: .all"), { all: [{ role: "user", content: "Hi" }] });
+    expect(model.asked.map(({ body }) => [body.model, body.messages.map(({ content }: Data) => content)])).toEqual([
+      ["large", ['{"a":1}', "Yes?", "Go on"]],
+      ["small", ["Hi"]],
+    ]);
+  });
+
+  test("goes to the project's default; without one, to the server's own, whose place is not told", async () => {
+    const body = "do: [{ask: {call: 'llm:1.0.0@default', with: {prompt: Hi}}}]";
+    expect((await runOf(server, body)).output).toBe("from the operator's");
+    operators.replies = [status(500)];
+    const failed = await runOf(server, body);
+    expect(failed.error).toMatchObject({ status: 500, detail: "the server's model answered with 500" });
+    expect(JSON.stringify(failed)).not.toContain(new URL(operators.url).port);
+    const id = await connect("chosen", { isDefault: true });
+    expect((await runOf(server, body)).output).toBe("Hello");
+    await server.data(
+      "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { name } }",
+      {
+        input: { modelConnectionId: id },
+      },
+    );
+  });
+
+  test.each([
+    ["prompt: '${ .none }'", "prompt is null, so nothing was asked"],
+    ["prompt: ''", "prompt is empty, so nothing was asked"],
+    ["messages: .none", "messages must be a list of 1 to 1000 messages, so nothing was asked"],
+    [
+      'messages: \'${ [{role: "system", content: "x"}] }\'',
+      "messages[0] must have content and the role user or assistant",
+    ],
+  ])("without words is not asked: %s", async (values, detail) => {
+    const run = await runOf(server, ask(values));
+    expect(run.error).toMatchObject({
+      type: expect.stringMatching(/validation$/),
+      detail: expect.stringContaining(detail),
+    });
+    expect(model.asked).toEqual([]);
+  });
+});
+
+describe("a connection that is not there", () => {
+  const PUBLISH = "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
+  const VALIDATE =
+    "query($definition: String!, $projectId: ID) { validateDefinition(definition: $definition, projectId: $projectId) { valid problems { path message } } }";
+  const definition = `document: {dsl: '1.0.3', namespace: test, name: elsewhere, version: '1.0.0'}
+do: [{outer: {do: [{ask: {call: 'llm:1.0.0@default', with: {connection: secretive, prompt: Hi}}}]}}]`;
+  const PATH = "/do/0/outer/do/0/ask/with/connection";
+
+  test("is a problem at publish and in validation, also if another organization has it", async () => {
+    const other = await server.organization("neighbour");
+    const input = {
+      projectId: other.projectId,
+      name: "secretive",
+      provider: "openai_compatible",
+      baseUrl: model.url,
+      model: "m",
+    };
+    await server.data(CREATE, { input }, other.apiKey);
+    const { projectId } = server.world;
+    const { errors } = await server.graphql(PUBLISH, { input: { projectId, definition } });
+    expect(errors![0]!.extensions).toMatchObject({
+      reason: "invalid_definition",
+      fields: [
+        { path: `input.definition${PATH}`, message: expect.stringContaining('has no model connection "secretive"') },
+      ],
+    });
+    expect((await server.data(VALIDATE, { definition, projectId })).validateDefinition).toMatchObject({
+      valid: false,
+      problems: [{ path: PATH }],
+    });
+  });
+
+  test("when the run comes to it fails with `configuration`", async () => {
+    const id = await connect("fleeting");
+    const agent = await agentOf(server, ask("prompt: Hi").replace("cheap", "fleeting"));
+    await server.data(
+      "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { name } }",
+      {
+        input: { modelConnectionId: id },
+      },
+    );
+    const run = await ran(server, agent);
+    expect(run.error).toMatchObject({
+      type: expect.stringMatching(/configuration$/),
+      detail: 'the project has no model connection "fleeting"',
+    });
+  });
+});
+
+describe("an answer with a schema", () => {
+  test("is the value itself, also between other words", async () => {
+    model.replies = ['Sure:\n```json\n{"category": "bug"}\n```'];
+    expect(await runOf(server, ask(`prompt: Hi, ${CATEGORY}`))).toMatchObject({ output: { category: "bug" } });
+    expect(model.asked[0]!.body.response_format).toMatchObject({ type: "json_schema" });
+  });
+
+  test("that does not fit is asked for once more, with the problem named and a key of its own", async () => {
+    model.replies = ['{"category": "weather"}', '{"category": "billing"}'];
+    expect(await runOf(server, ask(`prompt: Hi, ${CATEGORY}`))).toMatchObject({ output: { category: "billing" } });
+    const [first, second] = model.asked as [Data, Data];
+    expect(second.key).toBe(`${first.key}-2`);
+    expect(second.body.messages.slice(1)).toEqual([
+      { role: "assistant", content: '{"category": "weather"}' },
+      { role: "user", content: expect.stringContaining("category must be one of") },
+    ]);
+  });
+
+  test("that never fits is the error `model-answer`, with what came", async () => {
+    model.replies = ["I can't say."];
+    const run = await runOf(server, ask(`prompt: Hi, ${CATEGORY}`));
+    expect(run.error).toMatchObject({
+      type: expect.stringMatching(/model-answer$/),
+      status: 502,
+      detail: "the answer does not fit the schema: it is not JSON. It is: I can't say.",
+    });
+    expect(model.asked).toHaveLength(2);
+  });
+
+  test("is asked for in words where the endpoint knows no schemas", async () => {
+    model.replies = [status(400), { category: "bug" }];
+    expect(await runOf(server, ask(`prompt: Hi, ${CATEGORY}`))).toMatchObject({ output: { category: "bug" } });
+    expect(model.asked[1]!.body.response_format).toBeUndefined();
+    expect(model.asked[1]!.body.messages[0].content).toContain('"enum":["billing","bug"]');
+  });
+});
+
+describe("an answer that is none", () => {
+  test.each([
+    [
+      "cut",
+      () => ended("Once upon", "length"),
+      "model-answer",
+      "the answer was cut by maxTokens (3). It begins: Once upon",
+    ],
+    [
+      "refused by the filter",
+      () => ended("", "content_filter"),
+      "model-refused",
+      "the provider's filter refused the answer",
+    ],
+    ["an error of the server", () => status(500), "communication", "answered with 500"],
+    ["a refused key", () => status(401), "communication", "refused the key (401)"],
+    ["503 that names no time", () => status(503), "communication", "answered with 503"],
+    [
+      "no JSON",
+      () => (response: ServerResponse) => void response.end("<html>"),
+      "communication",
+      "did not answer as a model does",
+    ],
+    ["broken off", () => (response: ServerResponse) => void response.destroy(), "communication", ""],
+    ["100 MB", () => endless, "communication", "is larger than 1048576 bytes"],
+  ])("%s", async (_, reply, type, detail) => {
+    model.replies = [reply()];
+    const run = await runOf(server, ask("prompt: Hi, maxTokens: 3"));
+    expect(run.error).toMatchObject({
+      type: expect.stringMatching(new RegExp(`/${type}$`)),
+      detail: expect.stringContaining(detail),
+    });
+    expect(model.asked).toHaveLength(1);
+  });
+
+  test("repeats no key that the endpoint gives back", async () => {
+    model.replies = [`You sent ${KEY}`];
+    expect((await runOf(server, ask("prompt: Hi"))).output).toBe("You sent [redacted]");
+    model.replies = [
+      (response) => void response.writeHead(400).end(JSON.stringify({ error: { message: `bad ${KEY}`, type: "x" } })),
+    ];
+    expect((await runOf(server, ask("prompt: Hi"))).error.detail).toContain("bad [redacted]");
+  });
+});
+
+const MEGABYTE = Buffer.alloc(1_000_000, "x");
+function endless(response: ServerResponse): void {
+  response.setHeader("content-type", "application/json");
+  let left = 100;
+  const more = (): void => {
+    while (left-- > 0) if (!response.write(MEGABYTE)) return void response.once("drain", more);
+    response.end();
+  };
+  more();
+}
+
+test("a retry repeats that call alone, with its own key", async () => {
+  model.replies = ["first", status(500), "second"];
+  const step = (name: string): string =>
+    `{${name}: {call: 'llm:1.0.0@default', with: {connection: cheap, prompt: ${name}}}}`;
+  const run = await runOf(
+    server,
+    `do: [${step("one")}, {tried: {try: [${step("two")}], catch: {retry: {delay: PT0.01S, limit: {attempt: {count: 2}}}}}}]`,
+  );
+  expect(run).toMatchObject({ status: "completed", output: "second" });
+  expect(model.asked.map(({ body }) => body.messages[0].content)).toEqual(["one", "two", "two"]);
+  expect(run.steps.map(({ attempts }: Data) => attempts.map((one: Data) => one.status))).toEqual([
+    ["completed"],
+    ["failed", "completed"],
+  ]);
+});
+
+describe("time", () => {
+  test("a model has five minutes to answer, or as long as the task's timeout says", async () => {
+    const hung = held();
+    model.replies = [hung.reply];
+    const short = await start(server, await agentOf(server, ask("prompt: short")));
+    const long = await start(server, await agentOf(server, ask("prompt: long", ", timeout: {after: PT20M}")));
+    await eventually(() => model.asked.length === 2);
+    await server.clock.advance(LIMITS.modelCallSeconds * 1_000 + 1_000);
+    const late = await until(server, short, ...ENDED);
+    expect(late.error).toMatchObject({
+      type: expect.stringMatching(/timeout$/),
+      detail: expect.stringContaining(`did not answer within ${LIMITS.modelCallSeconds} s`),
+    });
+    hung.release(send("at last"));
+    expect(await until(server, long, ...ENDED)).toMatchObject({ status: "completed", output: "at last" });
+  });
+
+  test("429 with Retry-After holds all runs of the connection: they wait without a try, and go on", async () => {
+    model.replies = [status(429, { "retry-after": "600" })];
+    const tried =
+      "{catch: {retry: {limit: {attempt: {count: 1}}}}, try: [{ask: {call: 'llm:1.0.0@default', with: {connection: held, prompt: Hi}}}]}";
+    await connect("held");
+    const agent = await agentOf(server, `do: [{tried: ${tried}}]`);
+    const first = await start(server, agent);
+    await eventually(() => model.asked.length === 1);
+    const others = await Promise.all([start(server, agent), start(server, agent)]);
+    const ids = [first, ...others];
+    await eventually(async () => (await dueLater(ids)) === ids.length);
+    expect(model.asked).toHaveLength(1);
+    model.replies = ["Hello"];
+    await server.clock.advance(599_000);
+    expect(model.asked).toHaveLength(1);
+    await server.clock.advance(62_000);
+    for (const id of ids) {
+      const run = await until(server, id, ...ENDED);
+      expect(run).toMatchObject({ status: "completed", output: "Hello" });
+      expect(run.steps[0].attempts).toHaveLength(1);
+    }
+    expect(new Set(model.asked.map(({ key }) => key)).size).toBe(3);
+  });
+});
+
+/** How many of these runs have a model's call that waits. */
+async function dueLater(ids: string[]): Promise<number> {
+  const runs = await Promise.all(ids.map((id) => readRun(server, id)));
+  return runs.filter(({ status: is, steps }) => is === "running" && steps[0]?.status === "running").length;
+}
+
+test("no more calls at a time than an organization may have, whatever waits", async () => {
+  const hung = held();
+  model.replies = [hung.reply];
+  const all = LIMITS.modelCallsAtOnceOwn + LIMITS.modelCallsWaitingOwn + 3;
+  const each = `do: [{all: {call: 'each:1.0.0@default', with: {in: '\${ [range(${all})] }', concurrency: 100, do: [{ask: {call: 'llm:1.0.0@default', with: {connection: cheap, prompt: '\${ "\\(.)" }'}}}]}}}]`;
+  const twice = [await start(server, await agentOf(server, each)), await start(server, await agentOf(server, each))];
+  await eventually(() => model.asked.length === LIMITS.modelCallsAtOnceOwn);
+  await eventually(async () => (await readRun(server, twice[1]!)).steps.length > 100);
+  expect(model.asked).toHaveLength(LIMITS.modelCallsAtOnceOwn);
+  model.replies = ["Hello"];
+  hung.release(send("Hello"));
+  for (const id of twice) {
+    await eventually(async () => {
+      await server.clock.advance(2_000);
+      return (await readRun(server, id)).status === "completed";
+    });
+  }
+  expect(new Set(model.asked.map(({ key }) => key)).size).toBe(2 * all);
+  expect(model.asked).toHaveLength(2 * all);
+});
+
+// The last: it kills the server.
+test("after kill -9 between question and answer it is asked once more with the same key, and what was answered is not", async () => {
+  const hung = held();
+  model.replies = ["one", '{"category": "weather"}', hung.reply];
+  const body = `do: [{one: {call: 'llm:1.0.0@default', with: {connection: cheap, prompt: one}}}, {two: {call: 'llm:1.0.0@default', with: {connection: cheap, prompt: two, ${CATEGORY}}}}]`;
+  const id = await start(server, await agentOf(server, body));
+  await eventually(() => model.asked.length === 3);
+  await server.kill();
+  model.replies = [{ category: "bug" }];
+  await server.restart();
+  expect(await until(server, id, ...ENDED)).toMatchObject({ status: "completed", output: { category: "bug" } });
+  const keys = model.asked.map(({ key }) => key!);
+  expect(model.asked).toHaveLength(4);
+  expect(keys[3]).toBe(keys[2]);
+  expect(new Set(keys).size).toBe(3);
+});
