@@ -3,7 +3,7 @@ import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectTo } from "../faults/audit.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
-import { expectGoodLooks, Person, publishExamples, sharedBrowser } from "./ui.ts";
+import { expectGoodLooks, Person, publishExamples, settle, sharedBrowser } from "./ui.ts";
 
 let browser: Browser;
 let server: SharedServer;
@@ -29,6 +29,32 @@ const choose = async (trigger: Locator, word: string): Promise<void> => {
   await person.page.getByRole("menuitem", { name: word, exact: true }).click();
 };
 
+const isFocused = (field: Locator): Promise<boolean> => field.evaluate((element) => element === document.activeElement);
+
+/** Types, and presses where the pointer stands: what moves the button while it is pressed makes the press miss it. */
+async function typeAndPress(field: Locator, text: string, button: Locator): Promise<void> {
+  const { page } = person;
+  await field.fill(text);
+  await button.scrollIntoViewIfNeeded();
+  await settle(page);
+  const { x, y, width, height } = (await button.boundingBox())!;
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.mouse.down();
+  // The field has been left, and what comes of it is on the screen.
+  await page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))));
+  await page.mouse.up();
+}
+
+/** It has the focus, and a screen reader says with it what is wrong. */
+async function expectSaidOnce(field: Locator, problem: string | RegExp): Promise<void> {
+  const said = field.page().getByText(problem, { exact: true });
+  await said.waitFor();
+  await expect.poll(() => isFocused(field)).toBe(true);
+  expect(await said.count()).toBe(1);
+  expect(await field.getAttribute("aria-invalid")).toBe("true");
+  expect((await field.getAttribute("aria-describedby"))!.split(" ")).toContain(await said.getAttribute("id"));
+}
+
 test("a schedule is read in words and made after what is wrong was said; then paused, changed and deleted", async () => {
   const { page } = person;
   await open("Flaky service", "triggers");
@@ -38,12 +64,14 @@ test("a schedule is read in words and made after what is wrong was said; then pa
   await form.getByLabel("Name").fill("nightly");
   const schedule = form.getByRole("textbox", { name: "Schedule" });
   await schedule.fill("99 2 * * *");
-  // While it is typed; then at its field and above the form, and no longer where the times would be.
+  // While it is typed; then at its field with the field's name, and neither above the form nor where the times would be.
   const wrong = /minute field cannot be "99"/;
   await form.getByText(wrong).waitFor();
   await form.getByRole("button", { name: "Add the trigger" }).click();
-  await form.getByRole("alert").getByText(wrong).waitFor();
-  await expect.poll(() => form.getByText(wrong).count()).toBe(2);
+  await form.getByText(/^Schedule .*minute field cannot be "99"/).waitFor();
+  await expect.poll(() => form.getByText(wrong).count()).toBe(1);
+  expect(await form.getByRole("alert").count()).toBe(0);
+  expect(await isFocused(schedule)).toBe(true);
   await schedule.fill("30 2 * * 1-5");
   await form.getByText("At 02:30, Monday through Friday").waitFor();
   const five = form.getByRole("table", { name: "The next five times" }).locator("tbody tr");
@@ -84,9 +112,7 @@ test("a schedule's input is made with the agent's own form, with days counted fr
   await form.getByLabel("Name").fill("pencils");
   await form.getByRole("button", { name: "Add the trigger" }).click();
   await input.getByText("Customer is missing").waitFor();
-  await expect
-    .poll(() => input.getByLabel("Customer").evaluate((field) => field === document.activeElement))
-    .toBe(true);
+  await expect.poll(() => isFocused(input.getByLabel("Customer"))).toBe(true);
   await input.getByLabel("Customer").fill("The office");
   await input.getByText("By the date below", { exact: true }).click();
   await input.getByRole("combobox", { name: "Deliver by" }).selectOption("Last day of this week");
@@ -271,17 +297,47 @@ test("an event's filter is made in a form, and JSON says what the form cannot", 
   await changed.getByText("JSON", { exact: true }).click();
   const json = changed.getByRole("textbox", { name: "Filter" });
   expect(JSON.parse(await json.inputValue())).toEqual({ country: ["FR", "DE"] });
-  await json.fill("{");
-  await changed.getByRole("button", { name: "Change european orders" }).click();
-  await changed.getByText("The filter is not JSON.").waitFor();
-  await json.fill('{"total": [1, 2]}');
-  expect(await changed.getByRole("radio", { name: "Form" }).isDisabled()).toBe(true);
-  await changed.getByRole("button", { name: "Change european orders" }).click();
+  const change = changed.getByRole("button", { name: "Change european orders" });
+  await typeAndPress(json, "{", change);
+  await expectSaidOnce(json, "Filter is not JSON at line 1, column 2: expected property name or '}'");
+  expect(await changed.getByRole("alert").count()).toBe(0);
+  await typeAndPress(json, '{"total": 1, "country": {}}', change);
+  await expectSaidOnce(json, /^Filter country must be a list .*; total must be a list /);
+  await typeAndPress(json, '{"total": [1, 2]}', change);
   await trigger.getByText("if total is 1 or 2").waitFor();
   await choose(trigger, "Delete…");
   await page.getByRole("dialog").getByRole("textbox").fill("european orders");
   await page.getByRole("dialog").getByRole("button", { name: "Delete european orders" }).click();
   await trigger.waitFor({ state: "detached" });
+});
+
+test("what is wrong with JSON is said at its field, and the button stays under the pointer", async () => {
+  const { page } = person;
+  const { agent } = await server.data(`{ agent(id: "${agents["Order intake"]}") { project { id } } }`);
+  const definition = `{"document": {"dsl": "1.0.3", "namespace": "demo", "name": "any-input", "version": "1.0.0"}, "do": [{"done": {"set": {"is": "done"}}}]}`;
+  const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
+  const { publishAgent } = await server.data(PUBLISH, { input: { projectId: agent.project.id, definition } });
+  await person.go(`/agents/${publishAgent.id}?tab=run`);
+  const input = page.getByRole("textbox", { name: /^Input of / });
+  const run = page.getByRole("button", { name: /^Run / });
+  await typeAndPress(input, '{\n  "name": "Ada",\n}', run);
+  await expectSaidOnce(input, /^Input of .* is not JSON at line 3, column 1: expected double-quoted property name$/);
+  await typeAndPress(input, "[1]", run);
+  await expectSaidOnce(input, /^Input of .* must be a JSON object, such as \{\}$/);
+  await typeAndPress(input, '{"name": "Ada"}', run);
+  await page.waitForURL(/\/runs\/run_/);
+
+  await open("Order intake", "triggers");
+  const trigger = page.getByRole("region", { name: "shop", exact: true });
+  await trigger.getByRole("button", { name: "Send a test call" }).click();
+  const call = trigger.getByRole("form", { name: "Send a test call" });
+  await call.getByText("JSON", { exact: true }).click();
+  const payload = call.getByRole("textbox", { name: "Payload" });
+  const send = call.getByRole("button", { name: "Send a test call" });
+  await typeAndPress(payload, '{"customer": Ada}', send);
+  await expectSaidOnce(payload, /^Payload is not JSON: unexpected token 'A', .*"customer": Ada/);
+  await typeAndPress(payload, '{"customer": "Ada", "speed": "rush", "deliverBy": "2026-12-24"}', send);
+  await call.waitFor({ state: "detached" });
 });
 
 test("an event is published, and says which trigger it started and why it missed", async () => {
@@ -291,8 +347,11 @@ test("an event is published, and says which trigger it started and why it missed
     await page.getByRole("button", { name: "Publish a test event" }).click();
     await page.getByRole("textbox", { name: "Source", exact: true }).fill("shop");
     await page.getByRole("textbox", { name: "Event", exact: true }).fill("order.created");
-    await page.getByLabel("Data").fill(JSON.stringify(data));
-    await page.getByRole("button", { name: "Publish the event" }).click();
+    const field = page.getByLabel("Data");
+    const button = page.getByRole("button", { name: "Publish the event" });
+    await typeAndPress(field, "{", button);
+    await expectSaidOnce(field, "Data is not JSON at line 1, column 2: expected property name or '}'");
+    await typeAndPress(field, JSON.stringify(data), button);
     await page.getByRole("heading", { name: "order.created", exact: true }).waitFor();
   };
   await publish({ customer: "Ada" });

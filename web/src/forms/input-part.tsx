@@ -1,9 +1,10 @@
 /** The input of a run as a part of another form: by the agent's own fields, or as JSON where they cannot say it. */
 import { useId, useState } from "react";
-import { JsonInput, SegmentedControl } from "@mantine/core";
+import { SegmentedControl } from "@mantine/core";
 import { parseJson, type Json } from "../lib/json.ts";
 import { Field } from "./field.tsx";
 import classes from "./input-form.module.css";
+import { JsonField } from "./json-field.tsx";
 import { canSay, inputFrom, problemOf, valuesFrom, type FieldValue, type FormField, type Values } from "./values.ts";
 
 type Props = {
@@ -48,26 +49,28 @@ export function InputPart({ label, description, fields, text, problems, hasDueDa
         <p className={classes["help"]}>The form cannot show this value. Edit the JSON.</p>
       )}
       {isJson ? (
-        <JsonInput
+        <JsonField
           aria-label={label}
           description={description}
-          autosize
           minRows={2}
-          value={text}
-          error={problems.size > 0 && [...problems].map(([name, problem]) => `${name} ${problem}`.trim()).join("; ")}
+          text={text}
+          error={sentenceOf(label, problems)}
           onChange={(typed) => onChange(typed)}
         />
       ) : (
-        <Fields {...{ fields, initial, problems, hasDueDates, onChange }} />
+        <Fields {...{ label, fields, initial, problems, hasDueDates, onChange }} />
       )}
     </fieldset>
   );
 }
 
-type FieldsProps = Pick<Props, "fields" | "problems" | "onChange"> & { initial: Values; hasDueDates: boolean };
+type FieldsProps = Pick<Props, "label" | "fields" | "problems" | "onChange"> & {
+  initial: Values;
+  hasDueDates: boolean;
+};
 
 /** The agent's own fields, which write the JSON. */
-function Fields({ fields, initial, problems, hasDueDates, onChange }: FieldsProps) {
+function Fields({ label, fields, initial, problems, hasDueDates, onChange }: FieldsProps) {
   const id = useId();
   const [values, setValues] = useState(initial);
   /** The problem that a field had when it was left, until it is changed. */
@@ -82,6 +85,8 @@ function Fields({ fields, initial, problems, hasDueDates, onChange }: FieldsProp
     const value = values[field.name];
     if (value !== undefined) setLeft(new Map([...left, [field.name, problemOf(field, value)]]));
   };
+  const names = new Set(fields.map(({ name }) => name));
+  const rest = sentenceOf(label, new Map([...problems].filter(([name]) => !names.has(name))));
   return (
     <>
       {fields.map((field) => (
@@ -97,10 +102,14 @@ function Fields({ fields, initial, problems, hasDueDates, onChange }: FieldsProp
           onLeave={() => leave(field)}
         />
       ))}
-      {problems.has("") && <p className={classes["problem"]}>{problems.get("")}</p>}
+      {rest && <p className={classes["problem"]}>{rest}</p>}
     </>
   );
 }
+
+/** Problems that are said in one place. Undefined: there are none. */
+const sentenceOf = (label: string, problems: Props["problems"]): string | undefined =>
+  [...problems].map(([name, problem]) => `${name || label} ${problem}`).join("; ") || undefined;
 
 function parsed(text: string): Json | undefined {
   if (text.trim() === "") return undefined;

@@ -1,9 +1,9 @@
 /** For an agent that says nothing about its input: any JSON object. */
 import { useState, type ReactNode } from "react";
-import { JsonInput } from "@mantine/core";
 import { Problem } from "../components/notice.tsx";
-import { objectIn, type Json, type JsonObject } from "../lib/json.ts";
+import { objectIn, problemInObject, type Json, type JsonObject } from "../lib/json.ts";
 import classes from "./input-form.module.css";
+import { JsonField } from "./json-field.tsx";
 import { useSubmit } from "./use-submit.ts";
 
 type Props = {
@@ -16,26 +16,21 @@ type Props = {
 
 export function JsonForm({ label, initial, onChange, send, children }: Props) {
   const [text, setText] = useState(() => JSON.stringify(initial, null, 2));
-  const [problem, setProblem] = useState<string>();
-  const { form, submit, isBusy, refusal } = useSubmit({
-    check: () => {
-      const isObject = objectIn(text) !== undefined;
-      setProblem(isObject ? undefined : "must be a JSON object, such as {}");
-      return isObject;
-    },
+  const problem = problemInObject(text);
+  const { form, submit, isBusy, refusal, isTried } = useSubmit({
+    check: () => problem === undefined,
     send: () => send(objectIn(text)!),
   });
   return (
     <form ref={form} noValidate className={classes["form"]} onSubmit={submit}>
       {refusal && <Problem refusal={refusal} />}
-      <JsonInput
+      <JsonField
         label={label}
         description="A JSON object."
-        autosize
         minRows={6}
         maxRows={24}
-        value={text}
-        error={problem && `${label} ${problem}`}
+        text={text}
+        error={isTried && problem ? `${label} ${problem}` : undefined}
         onChange={(value) => {
           setText(value);
           const input = objectIn(value);

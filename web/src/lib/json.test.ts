@@ -1,7 +1,17 @@
 import { createRequest, stringifyVariables } from "@urql/core";
 import { expect, test } from "vitest";
 import { ExactNumber, numberOf } from "./exact-number.ts";
-import { isObject, marked, objectIn, parseJson, restored, unmarked, withDigits } from "./json.ts";
+import {
+  isObject,
+  marked,
+  objectIn,
+  parseJson,
+  problemInJson,
+  problemInObject,
+  restored,
+  unmarked,
+  withDigits,
+} from "./json.ts";
 
 const TEXT = `{"id":820982911946154508,"list":[1,-9007199254740993,{"a":0.1000000000000000055511151231257827}],"big":1E+400,"zero":-0,"text":"9007199254740993, \\"9007199254740993"}`;
 
@@ -42,4 +52,19 @@ test("urql writes it into a request", () => {
   const body = stringifyVariables({ variables });
   expect(JSON.parse(unmarked(body), withDigits)).toEqual({ variables: parseJson(TEXT) });
   expect(unmarked(body)).toContain(`"id":820982911946154508,`);
+});
+
+test.each([
+  ["", undefined],
+  ['{"a": 820982911946154508}', undefined],
+  ["{", "is not JSON at line 1, column 2: expected property name or '}'"],
+  ['{\n  "a": 1\n  "b": 2\n}', "is not JSON at line 3, column 3: expected ',' or '}' after property value"],
+  ["[820982911946154508, x]", `is not JSON: unexpected token 'x', ..."46154508, x]"`],
+  ['{"a":', "is not JSON: unexpected end of JSON input"],
+])("what is wrong with %j as JSON", (text, problem) => expect(problemInJson(text)).toBe(problem));
+
+test("an object is asked for where other JSON will not do", () => {
+  expect(problemInObject("")).toBeUndefined();
+  expect(problemInObject("[1]")).toBe("must be a JSON object, such as {}");
+  expect(problemInObject("{")).toMatch(/^is not JSON at line 1/);
 });

@@ -53,6 +53,30 @@ export function parseJson(json: string): Json {
   return text === json ? value : restored(value);
 }
 
+/** After a field's name: why its text is not JSON, and where if the browser tells. Undefined: it is JSON, or empty. */
+export function problemInJson(text: string): string | undefined {
+  try {
+    if (text.trim() !== "") JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return `is not JSON${placeAndReason((error as SyntaxError).message)}`;
+  }
+}
+
+/** The same where only an object will do. */
+export const problemInObject = (text: string): string | undefined =>
+  problemInJson(text) ?? (objectIn(text) ? undefined : "must be a JSON object, such as {}");
+
+/** The place and the reason in a parser's message, without the words that each browser puts around them. */
+function placeAndReason(message: string): string {
+  const place = /line (\d+) column (\d+)/.exec(message);
+  const [reason = ""] = message
+    .replace(/^JSON(?:\.parse| Parse error): /, "")
+    .replace(/ is not valid JSON$/, "")
+    .split(/(?: in JSON)? at (?:position|line) /);
+  return `${place ? ` at line ${place[1]}, column ${place[2]}` : ""}: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
+}
+
 /** The object in a text area, empty if that is. Undefined: it is no JSON object. */
 export function objectIn(text: string): JsonObject | undefined {
   try {

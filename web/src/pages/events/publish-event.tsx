@@ -1,12 +1,14 @@
 /** An event that a person publishes, to see what it starts. */
 import { useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
-import { Button, JsonInput, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { PublishEventDocument } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
+import { fieldOf, restOf } from "../../api/refusal.ts";
 import { Problem } from "../../components/notice.tsx";
+import { JsonField } from "../../forms/json-field.tsx";
 import { useSubmit } from "../../forms/use-submit.ts";
-import { objectIn } from "../../lib/json.ts";
+import { objectIn, problemInObject } from "../../lib/json.ts";
 import { newKey } from "../../lib/new-key.ts";
 import classes from "./events.module.css";
 
@@ -19,7 +21,7 @@ export function PublishEvent() {
   // The same event if its answer was lost.
   const [key, setKey] = useState(newKey);
   const problems = problemsIn(said);
-  const { form, submit, isBusy, refusal, isTried } = useSubmit({
+  const { form, submit, isBusy, refusal, refusedAt, isTried } = useSubmit({
     check: () => Object.keys(problems).length === 0,
     send: async () => {
       const input = { source: said.source.trim(), event: said.event.trim(), id: key, data: objectIn(said.data)! };
@@ -31,16 +33,21 @@ export function PublishEvent() {
     setSaid({ ...said, [name]: value });
     setKey(newKey());
   };
+  const problemOf = (name: keyof Said, label: string): string | undefined => {
+    const problem = isTried ? (problems[name] ?? refusedAt(name)) : undefined;
+    return problem && `${label} ${problem}`;
+  };
+  const rest = restOf(refusal, (path) => fieldOf(path) in said);
   return (
     <form ref={form} noValidate className={classes["form"]} aria-label="Publish a test event" onSubmit={submit}>
-      {refusal && <Problem refusal={refusal} />}
+      {rest && <Problem refusal={rest} />}
       <p className="dim">It fires the triggers that match it, as any event does.</p>
       <TextInput
         label="Source"
         description="Where it happened, such as shop."
         autoComplete="off"
         value={said.source}
-        error={isTried && problems.source}
+        error={problemOf("source", "Source")}
         onChange={(event) => change("source", event.currentTarget.value)}
       />
       <TextInput
@@ -48,15 +55,14 @@ export function PublishEvent() {
         description="What happened, such as order.created."
         autoComplete="off"
         value={said.event}
-        error={isTried && problems.event}
+        error={problemOf("event", "Event")}
         onChange={(event) => change("event", event.currentTarget.value)}
       />
-      <JsonInput
+      <JsonField
         label="Data"
-        autosize
         minRows={3}
-        value={said.data}
-        error={isTried && problems.data}
+        text={said.data}
+        error={problemOf("data", "Data")}
         onChange={(value) => change("data", value)}
       />
       <Button type="submit" loading={isBusy}>
@@ -66,8 +72,11 @@ export function PublishEvent() {
   );
 }
 
-const problemsIn = ({ source, event, data }: Said): Partial<Said> => ({
-  ...(source.trim() === "" && { source: "Source is required" }),
-  ...(event.trim() === "" && { event: "Event is required" }),
-  ...(!objectIn(data) && { data: "The data is not a JSON object" }),
-});
+function problemsIn({ source, event, data }: Said): Partial<Said> {
+  const problem = problemInObject(data);
+  return {
+    ...(source.trim() === "" && { source: "is required" }),
+    ...(event.trim() === "" && { event: "is required" }),
+    ...(problem && { data: problem }),
+  };
+}

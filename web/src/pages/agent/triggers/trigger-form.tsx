@@ -1,5 +1,5 @@
 /** Makes a trigger, or changes one: what it waits for, and by which policy. */
-import { useEffect, useRef, useState, type SubmitEvent } from "react";
+import { useEffect, useState } from "react";
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import {
   CreateTriggerDocument,
@@ -8,11 +8,11 @@ import {
   type TriggerType,
 } from "../../../api/documents.ts";
 import { useMutate } from "../../../api/hooks.ts";
-import type { FieldProblem } from "../../../api/refusal.ts";
-import { useAct } from "../../../api/use-act.ts";
+import { restOf, type FieldProblem } from "../../../api/refusal.ts";
 import { CopyButton } from "../../../components/copy-button.tsx";
 import { Problem } from "../../../components/notice.tsx";
 import { SendOrCancel } from "../../../forms/send-or-cancel.tsx";
+import { useSubmit } from "../../../forms/use-submit.ts";
 import type { FormField } from "../../../forms/values.ts";
 import { useFocusBack } from "../../../lib/use-focus-back.ts";
 import { KINDS } from "./kinds.ts";
@@ -41,27 +41,28 @@ export function TriggerForm(props: Props) {
   const { fields, type, trigger, onDone, onCancel } = props;
   const kind = KINDS[type];
   const { word, Fields, LastFields } = kind;
-  const { said, problems, set, refusal, isBusy, made, submit } = useTriggerForm(kind, props);
-  const form = useRef<HTMLFormElement>(null);
+  const { form, said, problems, rest, set, isBusy, made, submit } = useTriggerForm(kind, props);
   useFocusBack();
-  useFocusIn(form, {
-    isAtFields: trigger !== undefined && kind.isEditedAtFields === true,
-    hasProblems: refusal !== undefined,
-  });
-  const text = (name: keyof Said) => ({
+  useFocusIn(form, trigger !== undefined && kind.isEditedAtFields === true);
+  const problemOf = (name: string, label: string): string | undefined => {
+    const problem = problems.get(name);
+    return problem && `${label} ${problem}`;
+  };
+  const text = (name: keyof Said, label: string) => ({
+    label,
     value: said[name],
-    error: problems.get(name),
+    error: problemOf(name, label),
     onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
   });
   if (made) return <Made trigger={made} onDone={onDone} />;
-  const own: FieldsProps = { said, problems, fields, set, text };
+  const own: FieldsProps = { said, problems, fields, set, problemOf, text };
   return (
     <form ref={form} noValidate className={classes["form"]} aria-label={word} onSubmit={submit}>
       <h2>{word}</h2>
-      {refusal && <Problem refusal={refusal} />}
-      <TextInput label="Name" autoComplete="off" {...text("name")} />
+      {rest && <Problem refusal={rest} />}
+      <TextInput autoComplete="off" {...text("name", "Name")} />
       <Fields {...own} />
-      <NativeSelect label="If the previous run is still open" data={OVERLAPS} {...text("overlap")} />
+      <NativeSelect data={OVERLAPS} {...text("overlap", "If the previous run is still open")} />
       {LastFields && <LastFields {...own} />}
       <SendOrCancel verb={trigger ? `Change ${trigger.name}` : "Add the trigger"} isBusy={isBusy} onCancel={onCancel} />
     </form>
@@ -71,7 +72,6 @@ export function TriggerForm(props: Props) {
 /** The form's values, its problems, and sending it. `made`: a new trigger that is called by its URL. */
 function useTriggerForm(kind: TriggerKind, { agentId, fields, type, trigger, onDone }: Props) {
   const mutate = useMutate();
-  const { act, isBusy, refusal } = useAct();
   const [said, setSaid] = useState<Said>(() => ({
     name: trigger?.name ?? "",
     overlap: trigger?.policy.overlap ?? kind.overlap,
@@ -80,14 +80,12 @@ function useTriggerForm(kind: TriggerKind, { agentId, fields, type, trigger, onD
   /** Fields that were edited since the last try: their problems are hidden. */
   const [edited, setEdited] = useState<readonly string[]>([]);
   const [made, setMade] = useState<TriggerPartFragment>();
-  const problems = new Map(
-    refusal?.fields.flatMap(problemAt).filter(([path]) => !edited.some((one) => isAt(path, one))),
-  );
   const set = (change: object, path = Object.keys(change)[0]!): void => {
     setSaid({ ...said, ...change });
     setEdited([...edited, path]);
   };
   const send = async (): Promise<void> => {
+    setEdited([]);
     const shared = {
       name: said.name,
       trigger: { type, ...kind.configurationOf(said) },
@@ -100,21 +98,24 @@ function useTriggerForm(kind: TriggerKind, { agentId, fields, type, trigger, onD
     }
     onDone();
   };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (isBusy) return;
-    setEdited([]);
-    void act(send);
-  };
-  return { said, problems, set, refusal, isBusy, made, submit };
+  const { form, submit, isBusy, refusal } = useSubmit({ send });
+  const isShown = (path: string): boolean => Object.hasOwn(said, placeOf(path)[0]!);
+  const problems = new Map<string, string>();
+  for (const [place, words] of refusal?.fields.filter(({ path }) => isShown(path)).map(problemAt) ?? []) {
+    const isEdited = edited.some((one) => isAt(place, one));
+    const before = problems.get(place);
+    if (!isEdited) problems.set(place, before ? `${before}; ${words}` : words);
+  }
+  return { form, said, problems, rest: restOf(refusal, isShown), set, isBusy, made, submit };
 }
 
-/** `input.trigger.schedule` is the schedule's, `input.trigger.input.amount` that of the input's `input.amount`. */
-function problemAt({ path, message }: FieldProblem): [string, string][] {
-  const [, first = "", ...others] = path.split(".");
-  const [name, ...within] = first === "trigger" || first === "policy" ? others : [first];
-  if (!name) return [];
-  return name === "input" ? [[[name, ...within].join("."), message]] : [[name, [...within, message].join(" ")]];
+/** `schedule`, of `input.trigger.schedule`; `input` and `amount`, of `input.trigger.input.amount`. */
+const placeOf = (path: string): string[] => path.replace(/^input\.(?:(?:trigger|policy)\.)?/, "").split(".");
+
+/** `input.amount` is one of the input's; what is within another field belongs to its message. */
+function problemAt({ path, message }: FieldProblem): [string, string] {
+  const [name, ...within] = placeOf(path);
+  return name === "input" ? [[name, ...within].join("."), message] : [name!, [...within, message].join(" ")];
 }
 
 /** A policy that is given replaces the former one as a whole: what this form does not show stays as it is. */
@@ -125,19 +126,13 @@ function unshown(trigger: TriggerPartFragment | undefined) {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
 }
 
-/** Focuses the field that one came for, with its text selected so that typing replaces it; after a refusal the first field with a problem. */
-function useFocusIn(
-  form: React.RefObject<HTMLFormElement | null>,
-  { isAtFields, hasProblems }: { isAtFields: boolean; hasProblems: boolean },
-): void {
+/** Focuses the field that one came for, with its text selected so that typing replaces it. */
+function useFocusIn(form: React.RefObject<HTMLFormElement | null>, isAtFields: boolean): void {
   useEffect(() => {
     const [name, first] = form.current?.querySelectorAll<HTMLInputElement>("input") ?? [];
     if (isAtFields) first?.select();
     else name?.focus();
   }, [form, isAtFields]);
-  useEffect(() => {
-    if (hasProblems) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [form, hasProblems]);
 }
 
 const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}.`);

@@ -1,20 +1,22 @@
 import { useState } from "react";
-import { ActionIcon, Button, JsonInput, SegmentedControl, TagsInput, TextInput } from "@mantine/core";
+import { ActionIcon, Button, SegmentedControl, TagsInput, TextInput } from "@mantine/core";
 import { Icon, SHAPES } from "../../../../components/icon.tsx";
+import { JsonField } from "../../../../forms/json-field.tsx";
 import { linesIn, textOf, type FilterLine } from "./filter-said.ts";
 import classes from "./filter-part.module.css";
 
 type Props = {
   /** JSON, as it is typed. */
   text: string;
-  problem: string | undefined;
+  /** A sentence: `Filter is not JSON`. */
+  error: string | undefined;
   /** The meaning of an empty filter. */
   everything: string;
   onChange: (text: string) => void;
 };
 
 /** Chooses events or calls by fields of their data; JSON says what the form cannot. */
-export function FilterPart({ text, problem, everything, onChange }: Props) {
+export function FilterPart({ text, error, everything, onChange }: Props) {
   const [isJson, setIsJson] = useState(() => linesIn(text) === undefined);
   const [lines, setLines] = useState<FilterLine[]>(() => linesIn(text) ?? []);
   const isSaid = linesIn(text) !== undefined;
@@ -42,13 +44,12 @@ export function FilterPart({ text, problem, everything, onChange }: Props) {
         onChange={(way) => show(way === "json")}
       />
       {isJson && (
-        <JsonInput
+        <JsonField
           aria-label="Filter"
           description={`For each field, the accepted values: {"total": [1, 2]}. Empty: ${everything.toLowerCase()}`}
-          autosize
           minRows={2}
-          value={text}
-          error={problem}
+          text={text}
+          error={error}
           onChange={onChange}
         />
       )}
@@ -64,7 +65,7 @@ export function FilterPart({ text, problem, everything, onChange }: Props) {
             onRemove={() => change(lines.filter((_, index) => index !== at))}
           />
         ))}
-      {!isJson && problem && <p className={classes["wrong"]}>{problem}</p>}
+      {!isJson && error && <p className={classes["wrong"]}>{error}</p>}
       {!isJson && (
         <Button variant="default" size="compact-sm" onClick={() => setLines([...lines, { field: "", values: [] }])}>
           {lines.length === 0 ? "Only if a field is…" : "And if a field is…"}

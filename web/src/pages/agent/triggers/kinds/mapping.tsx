@@ -8,12 +8,11 @@ export const mappingOf = ({ mapping }: Mapped) => (mapping.trim() === "" ? {} : 
 
 export const Mapping = ({ fields, text }: Pick<FieldsProps<Mapped>, "fields" | "text">) => (
   <Textarea
-    label="Mapping"
     description={`jq that turns the payload into the run's input. Leave empty to pass it on unchanged.${
       fields.length > 0 ? ` The agent takes ${fields.map(({ name }) => name).join(", ")}.` : ""
     }`}
     autosize
     minRows={1}
-    {...text("mapping")}
+    {...text("mapping", "Mapping")}
   />
 );

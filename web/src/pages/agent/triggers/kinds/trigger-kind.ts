@@ -23,8 +23,14 @@ export type FieldsProps<Own extends object = object> = {
   fields: readonly FormField[];
   /** `mended`: which problem is gone with it, if it is not the key's. */
   set: (change: Partial<Own>, mended?: string) => void;
+  /** A key's problem, said of its label. */
+  problemOf: (name: keyof Own & string, label: string) => string | undefined;
   /** For an input of text. */
-  text: (name: keyof Own & string) => {
+  text: (
+    name: keyof Own & string,
+    label: string,
+  ) => {
+    label: string;
     value: string;
     error: string | undefined;
     onChange: (event: { currentTarget: { value: string } }) => void;

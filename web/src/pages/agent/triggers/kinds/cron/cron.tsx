@@ -20,20 +20,19 @@ const MISSED = [
 /** Not every browser lists it. */
 const ZONES = [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
 
-const Fields = ({ said, problems, fields, set, text }: FieldsProps<Own>) => (
+const Fields = ({ said, problems, fields, set, problemOf, text }: FieldsProps<Own>) => (
   <>
     <TextInput
-      label="Schedule"
       description="Minute, hour, day of month, month, day of week."
       autoComplete="off"
-      {...text("schedule")}
+      {...text("schedule", "Schedule")}
     />
     <Autocomplete
       label="Time zone"
       data={ZONES}
       limit={20}
       value={said.timezone}
-      error={problems.get("timezone")}
+      error={problemOf("timezone", "Time zone")}
       onChange={(timezone) => set({ timezone })}
     />
     <CronPreview
@@ -53,16 +52,16 @@ const Fields = ({ said, problems, fields, set, text }: FieldsProps<Own>) => (
   </>
 );
 
-const LastFields = ({ said, problems, set, text }: FieldsProps<Own>) => (
+const LastFields = ({ said, set, problemOf, text }: FieldsProps<Own>) => (
   <>
-    <NativeSelect label="Times that were missed while the server was down" data={MISSED} {...text("missed")} />
+    <NativeSelect data={MISSED} {...text("missed", "Times that were missed while the server was down")} />
     <NumberInput
       label="Delay by up to (seconds)"
       description="Delays each firing by a fixed amount, up to this many seconds."
       min={0}
       max={3_600}
       value={said.jitterSeconds}
-      error={problems.get("jitterSeconds")}
+      error={problemOf("jitterSeconds", "Delay")}
       onChange={(value) => set({ jitterSeconds: Number(value) || 0 })}
     />
   </>

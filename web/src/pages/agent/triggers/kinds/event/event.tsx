@@ -8,18 +8,13 @@ import { defineKind, type FieldsProps } from "../trigger-kind.ts";
 
 type Own = { source: string; event: string; filter: string; mapping: string };
 
-const Fields = ({ said, problems, fields, set, text }: FieldsProps<Own>) => (
+const Fields = ({ said, fields, set, problemOf, text }: FieldsProps<Own>) => (
   <>
-    <TextInput
-      label="Source"
-      description="The system that sends it, such as shop."
-      autoComplete="off"
-      {...text("source")}
-    />
-    <TextInput label="Event" description="Such as order.created." autoComplete="off" {...text("event")} />
+    <TextInput description="The system that sends it, such as shop." autoComplete="off" {...text("source", "Source")} />
+    <TextInput description="Such as order.created." autoComplete="off" {...text("event", "Event")} />
     <FilterPart
       text={said.filter}
-      problem={problems.get("filter")}
+      error={problemOf("filter", "Filter")}
       everything="Every event with this name is taken."
       onChange={(filter) => set({ filter })}
     />

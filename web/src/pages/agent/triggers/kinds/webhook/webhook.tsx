@@ -13,12 +13,12 @@ const ACCEPTED = [
   { value: "form", label: "JSON and forms" },
 ];
 
-const Fields = ({ said, problems, fields, set, text }: FieldsProps<Own>) => (
+const Fields = ({ said, fields, set, problemOf, text }: FieldsProps<Own>) => (
   <>
-    <NativeSelect label="Bodies" data={ACCEPTED} {...text("accept")} />
+    <NativeSelect data={ACCEPTED} {...text("accept", "Bodies")} />
     <FilterPart
       text={said.filter}
-      problem={problems.get("filter")}
+      error={problemOf("filter", "Filter")}
       everything="Every call is taken."
       onChange={(filter) => set({ filter })}
     />
