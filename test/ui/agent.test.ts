@@ -156,6 +156,27 @@ test("a test call of a webhook is made with the form", async () => {
   await trigger.getByRole("cell", { name: "started" }).waitFor();
 });
 
+test("on a phone nothing of a form is drawn over the bar at the bottom", async () => {
+  const phone = await Person.open(browser, { viewport: { width: 390, height: 844 } });
+  const page = await phone.enter(server, `/agents/${agents["Batch greeting"]}?tab=run`);
+  const label = page.getByRole("radiogroup").locator("label").first();
+  await label.waitFor();
+  const bar = page.getByRole("navigation", { name: "Main" });
+  const top = (await bar.boundingBox())!.y;
+  // So high a window that the bar lies over the label's middle.
+  const { y, height } = (await label.boundingBox())!;
+  const barHeight = 844 - top;
+  await page.setViewportSize({ width: 390, height: Math.round(y + height / 2 + barHeight / 2) });
+  await page.evaluate(() => scrollTo(0, 0));
+  const box = (await label.boundingBox())!;
+  const isBar = await bar.evaluate(
+    (element, [x, at]) => element.contains(document.elementFromPoint(x!, at!)),
+    [box.x + box.width / 2, box.y + box.height / 2],
+  );
+  expect(isBar).toBe(true);
+  await phone[Symbol.asyncDispose]();
+});
+
 test("a webhook is called by its URL, and a refused call says why", async () => {
   const { page } = person;
   await open("Order intake", "triggers");
