@@ -18,6 +18,7 @@ const READERS = scaled({ whole: 24, part: 3 });
 const REQUESTS: Share[] = [
   { kind: KINDS["document"]!, cases: 30 * TIMES, seconds: 0.8 * TIMES },
   { kind: KINDS["body"]!, cases: 12 * TIMES, seconds: 0.4 * TIMES },
+  { kind: KINDS["message"]!, cases: 12 * TIMES, seconds: 0.4 * TIMES },
   { kind: KINDS["definition"]!, cases: 8 * TIMES, seconds: 0.6 * TIMES },
 ];
 const RUNS_AND_CONNECTIONS: Share[] = [

@@ -3,16 +3,16 @@ import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scaled } from "../scale.ts";
 import { connectionReaders, connectionSenders } from "./connections.ts";
+import { messages } from "./messages.ts";
 import { bodies, definitions, documents } from "./requests.ts";
 import { definitionRuns, expressions } from "./runs.ts";
 import { startTrial, type Finding, type Kind, type Spent } from "./trial.ts";
 import { startHostileWorld } from "./world.ts";
 
 export const KINDS: Record<string, Kind> = Object.fromEntries(
-  [documents, bodies, definitions, expressions, definitionRuns, connectionReaders, connectionSenders].map((kind) => [
-    kind.name,
-    kind,
-  ]),
+  [documents, bodies, messages, definitions, expressions, definitionRuns, connectionReaders, connectionSenders].map(
+    (kind) => [kind.name, kind],
+  ),
 );
 
 /** As many cases of a kind, or as fit into the time when the machine is busy. */

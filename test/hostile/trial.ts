@@ -1,4 +1,5 @@
 /** One hostile case after the other: what each costs, whether it is answered as it should be, and what a neighbour feels. */
+import { ERRORS } from "../../server/src/mcp/protocol.ts";
 import { outsideTheLists } from "../closed-lists.ts";
 import type { Data } from "../client.ts";
 import { MAIN_THREAD_MS, type Figures } from "../meter.ts";
@@ -173,6 +174,9 @@ function mistakes({ status, type, text, isWhole }: Received): string[] {
     : [];
 }
 
+/** All but the one that says that the server is broken. */
+const PROTOCOL_CODES: readonly number[] = Object.values(ERRORS).filter((code) => code !== ERRORS.internal);
+
 function codesOf(text: string): string[] {
   let body: Data;
   try {
@@ -181,7 +185,10 @@ function codesOf(text: string): string[] {
     // Only the beginning of a very large answer is kept.
     return text.length < 1_000_000 ? [`an answer that is not JSON: ${text.slice(0, 100)}`] : [];
   }
-  const found = (body.errors ?? []).flatMap(({ extensions }: Data) =>
+  // Errors of JSON-RPC have in `data` what others have in `extensions`; those of the protocol itself have a code of its own.
+  const isProtocols = body.error && PROTOCOL_CODES.includes(body.error.code) && !body.error.data?.reason;
+  const ofMessage = body.error && !isProtocols ? [{ extensions: body.error.data }] : [];
+  const found = [...(body.errors ?? []), ...ofMessage].flatMap(({ extensions }: Data) =>
     extensions?.code === "INTERNAL_SERVER_ERROR" ? ["the code INTERNAL_SERVER_ERROR"] : outsideTheLists(extensions),
   );
   return found.map((what: string) => `an answer with ${what}`);

@@ -13,11 +13,11 @@ import { readRun } from "../runs/read/read.ts";
 import { startRun } from "../runs/start-run.ts";
 import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
 import { IDEMPOTENCY_KEY, ProtocolError, type Tool } from "./protocol.ts";
-import { answerQuestions, isPutOff, openQuestions } from "./questions.ts";
+import { answerQuestions, isAllDecided, isPutOff, openQuestions } from "./questions.ts";
 import { RUN_SCHEMA, runResult } from "./run-result.ts";
 import { mayHaveTask, newTask } from "./tasks.ts";
 import { agentNamedBy, toolNameOf } from "./tool-name.ts";
-import { waitForRun } from "./wait.ts";
+import { untilResumed, waitForRun } from "./wait.ts";
 
 /** Undefined if it takes no runs meanwhile. */
 export async function agentTool(
@@ -83,7 +83,8 @@ async function goOn(mcp: Mcp, call: Call, agent: Agent, { requestState, inputRes
   needScope(call, "approvals:decide");
   const run = await stateRun(mcp, call, agent, requestState!);
   if (isObject(inputResponses)) await answerQuestions(mcp, call, run, inputResponses);
-  return (await readRun(mcp.runs, call.caller, run.id)) ?? run;
+  const now = (await readRun(mcp.runs, call.caller, run.id)) ?? run;
+  return now.status === "paused" && (await isAllDecided(mcp, call, run)) ? untilResumed(mcp, call, now) : now;
 }
 
 async function stateRun({ runs }: Mcp, { caller }: Call, agent: Agent, state: Json): Promise<Run> {

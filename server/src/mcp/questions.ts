@@ -34,6 +34,12 @@ export async function openQuestions(mcp: Mcp, call: Call, run: Run): Promise<Jso
   return questions;
 }
 
+/** Whether nothing is asked any longer, no matter who may decide it. */
+export async function isAllDecided({ runs }: Mcp, { caller }: Call, { id }: Run): Promise<boolean> {
+  const open = await listApprovals(runs, caller, { runId: [id], status: ["open"] }, { first: 1 });
+  return open.items.length === 0;
+}
+
 async function decidable({ runs }: Mcp, { caller }: Call, run: Run): Promise<Approval[]> {
   const filter = { runId: [run.id], status: ["open" as const] };
   const { items } = await listApprovals(runs, caller, filter, { first: LIMITS.mcpQuestions }, "asc");

@@ -1,9 +1,10 @@
 /** Waits for a run on behalf of a client that may want to hear of its progress. */
 import type { Run } from "../execution/run/run.ts";
 import { Ending } from "../lib/ending.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { isFinal } from "../execution/run/states.ts";
 import { untilSettled } from "../runs/watch/wait-for-run.ts";
-import { watchRunEvents } from "../runs/watch/watch-run.ts";
+import { watchRun, watchRunEvents } from "../runs/watch/watch-run.ts";
 import type { Call, Mcp } from "./call.ts";
 
 /** Returns when the run has ended or pauses, or after this long. Throws what ends the call. */
@@ -15,6 +16,25 @@ export async function waitForRun({ runs }: Mcp, call: Call, run: Run, seconds: n
   const now = await settled.result();
   call.ending.throwIfOver();
   return now.run;
+}
+
+/**
+ * Returns when a run whose questions are all decided goes on: the process that has it in memory writes so a moment later. Or after 30 s. Throws
+ * what ends the call.
+ */
+export async function untilResumed({ runs }: Mcp, call: Call, run: Run): Promise<Run> {
+  const { caller, ending } = call;
+  using _place = call.beginWait();
+  const over = new Ending();
+  ending.onEnd((reason) => over.end(reason));
+  using _late = runs.clock.at(runs.clock.now() + LIMITS.waitSeconds * 1_000, () => over.end());
+  let last = run;
+  for await (const now of await watchRun(runs, caller, run.id, over.signal)) {
+    last = now;
+    if (now.status !== "paused") break;
+  }
+  ending.throwIfOver();
+  return last;
 }
 
 /** Until it is disposed. */
