@@ -1,5 +1,6 @@
 /** Waits for a run on behalf of a client that may want to hear of its progress. */
 import type { Run } from "../execution/run/run.ts";
+import { until } from "../lib/clock.ts";
 import { Ending } from "../lib/ending.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isFinal } from "../execution/run/states.ts";
@@ -26,13 +27,15 @@ export async function untilResumed({ runs }: Mcp, call: Call, run: Run): Promise
   const { caller, ending } = call;
   using _place = call.beginWait();
   const over = new Ending();
-  ending.onEnd((reason) => over.end(reason));
-  using _late = runs.clock.at(runs.clock.now() + LIMITS.waitSeconds * 1_000, () => over.end());
+  const end = (): void => over.end();
+  ending.onEnd(end);
+  until(runs.clock, runs.clock.now() + LIMITS.waitSeconds * 1_000, over.signal).then(end, () => {});
   let last = run;
   for await (const now of await watchRun(runs, caller, run.id, over.signal)) {
     last = now;
     if (now.status !== "paused") break;
   }
+  end();
   ending.throwIfOver();
   return last;
 }
