@@ -54,7 +54,9 @@ import { isUnavailable } from "./storage/pg-errors.ts";
 import { createProbe } from "./storage/probe.ts";
 import type { ReadSecrets } from "./execution/calls/authentication.ts";
 import { createTokens } from "./execution/calls/oauth2-tokens.ts";
+import { createConcealing } from "./execution/calls/calling.ts";
 import { createHttpCall } from "./execution/tasks/http.ts";
+import { createMcpCall } from "./execution/tasks/mcp.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
 import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
 import { fireDue } from "./triggers/schedule/fire-due.ts";
@@ -150,13 +152,15 @@ function createWork(
   const engine = openEngine ? openEngine(engineOptions) : new EmbeddedEngine(engineOptions);
   const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
   const tokens = createTokens(outbound, base.clock);
+  const calling = { outbound, readSecrets, tokens, concealing: createConcealing() };
   const runs = createRuns({
     ...base,
     agents,
     engine,
     expressions,
     tasks: createTasks({
-      http: createHttpCall({ outbound, readSecrets, tokens }),
+      http: createHttpCall(calling),
+      mcp: createMcpCall(calling),
       models: { call: (...asked) => llm.call(...asked), connectionOf: connectionsOf(models, llm), readSecrets },
     }),
     random,

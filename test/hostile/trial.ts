@@ -1,5 +1,5 @@
 /** One hostile case after the other: what each costs, whether it is answered as it should be, and what a neighbour feels. */
-import { ERRORS } from "../../server/src/mcp/protocol.ts";
+import { ERRORS } from "../../server/src/lib/mcp/protocol.ts";
 import { outsideTheLists } from "../closed-lists.ts";
 import type { Data } from "../client.ts";
 import { MAIN_THREAD_MS, type Figures } from "../meter.ts";

@@ -187,11 +187,21 @@ do:
           - left: {do: [{a: {wait: PT0S, then: end}}], then: exit}
           - right: {set: {side: right}, export: {as: '\${ {side: .side} }'}}
         compete: true
+  - tool:
+      call: mcp
+      with:
+        protocolVersion: '2025-11-25'
+        method: tools/call
+        parameters: {name: '\${ .tool }', arguments: {id: '\${ .id }', more: [1, null]}}
+        timeout: {seconds: 30}
+        transport: {http: {endpoint: {uri: 'https://example.com/{id}/mcp', authentication: {use: token}}, headers: {X-Trace: '\${ $task.name }'}}}
+        client: {name: everything, version: '1.2.3'}
+        onError: continue
   - child:
       run:
         workflow: {namespace: billing, name: invoice, version: latest, input: {total: '\${ .total }', all: ['\${ $input }']}}
         await: false
-  - nested: {do: [{talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
+  - nested: {do: [{prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
 `;
 
 /** Path and message of the problems of a definition of which only a part is given. */

@@ -101,6 +101,34 @@ describe("document", () => {
   });
 });
 
+describe("call: mcp", () => {
+  const HTTP = "transport: {http: {endpoint: 'https://example.com/mcp'}}";
+  test.each([
+    [`method: tools/forget, ${HTTP}`, "/method", "must be one of"],
+    [`method: tools/call, ${HTTP}`, "/method", "tools/call needs parameters with name"],
+    [`method: resources/read, parameters: {name: a}, ${HTTP}`, "/parameters", "resources/read needs uri here"],
+    [`method: tools/list, parameters: all, ${HTTP}`, "/parameters", "write names with values here"],
+    [`method: tools/list, parameters: {a: 'b \${ .c }'}, ${HTTP}`, "/parameters/a", "text and ${ } are mixed"],
+    [`method: tools/list, protocolVersion: '2024-11-05', ${HTTP}`, "/protocolVersion", 'must not be "2024-11-05"'],
+    [`method: tools/list, onError: collect, ${HTTP}`, "/onError", "must be one of"],
+    [`method: tools/list, client: {name: a}, ${HTTP}`, "/client/version", '"version" is missing in client'],
+    [
+      "method: tools/list, transport: {http: {endpoint: 'ftp://example.com'}}",
+      "/transport/http/endpoint",
+      "must begin with https:// or http://",
+    ],
+    [
+      "method: tools/list, transport: {http: {endpoint: 'https://example.com', headers: {Mcp-Method: a}}}",
+      "/transport/http/headers/Mcp-Method",
+      "is set by the call itself",
+    ],
+  ])("%s", (given, place, message) => {
+    expect(problemsOfTask(`{call: mcp, with: {${given}}}`)).toEqual([
+      [`/with${place}`, expect.stringContaining(message)],
+    ]);
+  });
+});
+
 describe("parts of the DSL that are not taken, with a sentence that says so", () => {
   const later = "is part of the language but not yet run by this release";
   test.each([
@@ -110,8 +138,12 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["{run: {container: {image: a}}}", "/run/container", "run: container is not run"],
     ["{run: {shell: {command: ls}}}", "/run/shell", "run: shell is not run"],
     ["{call: openapi, with: {}}", "/call", `call: openapi ${later}`],
-    ["{call: mcp, with: {}}", "/call", `call: mcp ${later}`],
     ["{call: a2a, with: {}}", "/call", `call: a2a ${later}`],
+    [
+      "{call: mcp, with: {method: tools/list, transport: {stdio: {command: node}}}}",
+      "/with/transport/stdio",
+      `an MCP server over stdio ${later}`,
+    ],
     ["{call: grpc, with: {}}", "/call", "call: grpc is not run; call the service over http instead"],
     ["{call: asyncapi, with: {}}", "/call", "call: asyncapi is not run; call the broker over http instead"],
     ["{call: 'assistant:1.0.0@default', with: {}}", "/call", `call: assistant ${later}`],

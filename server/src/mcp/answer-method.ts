@@ -5,15 +5,8 @@ import { VERSION } from "../lib/version.ts";
 import { callAgent, findAgentTool } from "./agent-tools.ts";
 import { needScope, type Call, type Mcp } from "./call.ts";
 import { listTools } from "./list-tools.ts";
-import {
-  ERROR_KEY,
-  ProtocolError,
-  SERVER_KEY,
-  STATELESS,
-  TASKS,
-  WITH_INITIALIZE,
-  type ToolResult,
-} from "./protocol.ts";
+import { STATELESS, WITH_INITIALIZE } from "../lib/mcp/protocol.ts";
+import { ERROR_KEY, ProtocolError, SERVER_KEY, TASKS, type ToolResult } from "./protocol.ts";
 import { callRunTool } from "./run-tools.ts";
 import { cancelTask, getTask, updateTask } from "./tasks.ts";
 import { isRunTool } from "./tool-name.ts";

@@ -112,6 +112,7 @@ export async function openRuns(
           connectionOf: async () => undefined,
           readSecrets: async () => new Map(),
         },
+        mcp: { readSecrets: async () => new Map(), perform: async () => null },
       }),
       ...tasks,
     },

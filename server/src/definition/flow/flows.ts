@@ -1,6 +1,6 @@
 /** For each kind of task: what its expressions see, and what it yields before `output.as`. */
 import { durationMs } from "../rules/durations.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Steps } from "../../fairness/slices.ts";
@@ -65,19 +65,23 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
   },
   *http(walk, task, place) {
     const given = task["with"] as JsonObject;
-    const uri = isObject(given["endpoint"]) ? ["endpoint", "uri"] : ["endpoint"];
-    const text = valueAt(given, uri) as string;
-    yield* endpoint(walk, text, below(place, "with", ...uri));
-    const authentication = valueAt(given, ["endpoint", "authentication"]);
-    yield* walk.value(authentication, below(place, "with", "endpoint", "authentication"));
-    if (authentication !== undefined && !hasFixedHost(text))
-      walk.report(below(place, "with", ...uri).path, () => GOES_ANYWHERE, "warning");
+    yield* called(walk, given["endpoint"]!, below(place, "with", "endpoint"));
     const body = given["body"] ?? null;
     if (body !== null && BODILESS.test(String(given["method"])))
       walk.report(below(place, "with", "body").path, () => BODY_MAY_BE_IGNORED, "warning");
     warnOfLongTimeout(walk, task, place);
     for (const key of ["headers", "query", "body"]) yield* walk.value(given[key], below(place, "with", key));
     return given["output"] === "response" ? RESPONSE : "any";
+  },
+  *mcp(walk, task, place) {
+    const given = task["with"] as JsonObject;
+    const http = valueAt(given, ["transport", "http"]) as JsonObject;
+    const inner = below(place, "with", "transport", "http");
+    yield* called(walk, http["endpoint"]!, below(inner, "endpoint"));
+    yield* walk.value(http["headers"], below(inner, "headers"));
+    warnOfLongTimeout(walk, task, place);
+    for (const key of ["parameters", "timeout", "client"]) yield* walk.value(given[key], below(place, "with", key));
+    return "any";
   },
   *approval(walk, task, place) {
     yield* walk.value(task["with"], below(place, "with"));
@@ -104,6 +108,16 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     return valueAt(task, ["run", "await"]) === false ? place.data : "any";
   },
 };
+
+/** Where a call goes, and how it authenticates there. */
+function* called(walk: Following, written: Json, place: Place): Steps<void> {
+  const [text, at] = isObject(written) ? [written["uri"] as string, below(place, "uri")] : [written as string, place];
+  yield* endpoint(walk, text, at);
+  const authentication = isObject(written) ? written["authentication"] : undefined;
+  if (authentication === undefined) return;
+  yield* walk.value(authentication, below(place, "authentication"));
+  if (!hasFixedHost(text)) walk.report(at.path, () => GOES_ANYWHERE, "warning");
+}
 
 const BODILESS = /^(?:get|head)$/i;
 const BODY_MAY_BE_IGNORED =

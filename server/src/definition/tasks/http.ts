@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../lib/json/json.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
 import type { Demand } from "../../expressions/parsing/given.ts";
@@ -15,11 +15,10 @@ import type { Kind, Named } from "./kind.ts";
 
 type HttpTask = { call: string; with: JsonObject };
 
-type Http = {
-  arguments: Template;
-  /** Kept separate, because it holds secrets and a step's input is stored and shown. */
-  authentication?: { template: Template; place: string };
-};
+type Http = { arguments: Template } & Authenticated;
+
+/** Kept apart from the arguments, because it holds secrets and a step's input is stored and shown. */
+export type Authenticated = { authentication?: { template: Template; place: string } };
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
@@ -31,6 +30,17 @@ const texts = (what: string): SchemaObject => ({
   "x-say": "write names with texts, or one expression",
 });
 
+/** Where a call goes, and how it authenticates there. */
+export const ENDPOINT: SchemaObject = {
+  type: ["string", "object"],
+  "x-say": "write a URL, or an object with uri and authentication",
+  "x-choose": "type",
+  oneOf: [
+    { type: "string", "x-value": "endpoint" },
+    object("endpoint", { uri: text({ "x-value": "endpoint" }), authentication: ref("authenticationOrName") }, ["uri"]),
+  ],
+};
+
 export const httpTask = {
   call: "http",
   properties: {
@@ -39,17 +49,7 @@ export const httpTask = {
       enum: [...METHODS, ...METHODS.map((method) => method.toLowerCase())],
       "x-say": `write one of ${METHODS.join(", ")}`,
     },
-    endpoint: {
-      type: ["string", "object"],
-      "x-say": "write a URL, or an object with uri and authentication",
-      "x-choose": "type",
-      oneOf: [
-        { type: "string", "x-value": "endpoint" },
-        object("endpoint", { uri: text({ "x-value": "endpoint" }), authentication: ref("authenticationOrName") }, [
-          "uri",
-        ]),
-      ],
-    },
+    endpoint: ENDPOINT,
     headers: texts("headers"),
     query: texts("query"),
     body: { "x-value": "body" },
@@ -63,24 +63,32 @@ export const httpTask = {
   isEffect: true,
   secretsIn: ["with", "endpoint", "authentication"],
   compile: ({ with: values }: HttpTask, named: Named, reference: string): Http => {
-    const { endpoint } = values;
-    const demand = ofArguments(`${reference}/with`);
-    if (!isObject(endpoint)) return { arguments: compileTemplate(values, demand) };
-    const { authentication, ...rest } = endpoint;
-    const use = isObject(authentication) ? authentication["use"] : authentication;
-    const isNamed = typeof use === "string";
-    const place = isNamed ? `/use/authentications/${use}` : `${reference}/with/endpoint/authentication`;
+    const { endpoint, authentication } = withoutAuthentication(values["endpoint"]!);
     return {
-      arguments: compileTemplate({ ...values, endpoint: rest }, demand),
-      ...include("authentication", isNamed ? named<JsonObject>("authentications", use) : authentication, (policy) => ({
-        template: compileTemplate(policy, (path) => sent(place + pointer(path))),
-        place,
-      })),
+      arguments: compileTemplate({ ...values, endpoint }, ofArguments(`${reference}/with`)),
+      ...compileAuthentication(authentication, named, `${reference}/with/endpoint/authentication`),
     };
   },
 } satisfies Kind;
 
-const sent = (place: string, allowsEmpty = false): ReturnType<Demand> => ({
+export function withoutAuthentication(endpoint: Json): { endpoint: Json; authentication?: Json | undefined } {
+  if (!isObject(endpoint)) return { endpoint };
+  const { authentication, ...rest } = endpoint;
+  return { endpoint: rest, authentication };
+}
+
+/** `place`: the JSON pointer to it, where it is written in the task. */
+export function compileAuthentication(written: Json | undefined, named: Named, place: string): Authenticated {
+  const use = isObject(written) ? written["use"] : written;
+  const isNamed = typeof use === "string";
+  const of = isNamed ? `/use/authentications/${use}` : place;
+  return include("authentication", isNamed ? named<JsonObject>("authentications", use) : written, (policy) => ({
+    template: compileTemplate(policy, (path) => sent(of + pointer(path))),
+    place: of,
+  }));
+}
+
+export const sent = (place: string, allowsEmpty = false): ReturnType<Demand> => ({
   place,
   so: "so nothing was sent",
   allowsEmpty,
@@ -121,7 +129,7 @@ export const hasFixedHost = (endpoint: string): boolean =>
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 
-function headersRule(found: Found, lint: Lint): void {
+export function headersRule(found: Found, lint: Lint): void {
   if (!isObject(found.value)) return queryRule(found, lint);
   const report = (name: string, at: "key" | "value", message: string): void =>
     lint.report({ path: [...found.path, name], at, message });

@@ -11,6 +11,7 @@ import { forkTask } from "./fork.ts";
 import { httpTask } from "./http.ts";
 import type { Kind } from "./kind.ts";
 import { llmTask } from "./llm.ts";
+import { mcpTask } from "./mcp.ts";
 import { raiseTask } from "./raise.ts";
 import { runTask } from "./run.ts";
 import { setTask } from "./set.ts";
@@ -28,6 +29,7 @@ const TABLE = {
   raise: raiseTask,
   wait: waitTask,
   http: httpTask,
+  mcp: mcpTask,
   approval: approvalTask,
   llm: llmTask,
   each: eachTask,

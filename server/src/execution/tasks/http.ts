@@ -2,22 +2,21 @@
 import type { BodyOf } from "../../definition/program.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { essenceOf, isJson } from "../../lib/media-type.ts";
-import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { inTurns } from "../../fairness/slices.ts";
-import { Slots } from "../../fairness/slots.ts";
 import { textIn } from "../../outbound/body-text.ts";
 import { isRedirect } from "../../outbound/redirect.ts";
-import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
+import type { OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
 import { authenticationOf, type Authentication, type ReadSecrets } from "../calls/authentication.ts";
-import { createAuthorizer, type Authorizer } from "../calls/authorizer.ts";
+import { createAuthorizer } from "../calls/authorizer.ts";
+import { oneSearchAtATime, type Calling } from "../calls/calling.ts";
 import { Credentials, headersIn, unhidden } from "../calls/http-response.ts";
-import type { HttpResponse } from "../run/run.ts";
+import { refusedBy } from "../calls/refused.ts";
+import { headersOf, send } from "../calls/send.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
 import { complete, type RunTask } from "../frame.ts";
-import type { Tokens } from "../calls/oauth2-tokens.ts";
-import { asWorkflowError } from "../calls/outbound-errors.ts";
 import { prepareRequest } from "../calls/prepare-request.ts";
 import { encodeBody } from "../calls/request-body.ts";
 
@@ -61,13 +60,7 @@ export const createRunHttp =
     return complete(frame, output);
   };
 
-type HttpCallOptions = { outbound: Outbound; readSecrets: ReadSecrets; tokens: Tokens };
-
-/** Answers are searched for credentials one at a time per organization: a search may take 30 MB, and a thousand answers may come together. */
-const createConcealing = (): Slots => new Slots(LIMITS.outboundCalls, 1 / LIMITS.outboundCalls);
-
-export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOptions): HttpCall {
-  const concealing = createConcealing();
+export function createHttpCall({ outbound, readSecrets, tokens, concealing }: Calling): HttpCall {
   return {
     prepare: prepareRequest,
     readSecrets,
@@ -75,14 +68,14 @@ export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOption
       const { organizationId, signal, turn } = context;
       const { policy, secrets } = context.authentication;
       const credentials = new Credentials(policy, secrets);
-      const searching = <Result>(work: () => Promise<Result>): Promise<Result> =>
-        credentials.isEmpty ? work() : concealing.run(organizationId, () => work().finally(() => credentials.rest()));
+      const searching = oneSearchAtATime(concealing, organizationId, credentials);
       let output: Json = null;
       const taken = async (response: OutboundResponse): Promise<void> => {
         output = await searching(async () => {
           const shown = credentials.isEmpty ? unhidden(response) : await inTurns(credentials.shown(response), turn);
           context.answered(shown);
-          if (!isSuccess(request, response)) throw await refusedBy(request, response, { shown, credentials, turn });
+          if (!isSuccess(request, response))
+            throw await refusedBy(response, { shown, credentials, turn, hint: hintOf(request, response) });
           return outputOf(request, response, credentials, turn);
         });
         const saved = context.hold(output);
@@ -93,9 +86,7 @@ export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOption
       const hide = (text: string): void => credentials.hideToo(text);
       try {
         const authorizer = policy && createAuthorizer(policy, { tokens, organizationId, signal, method, url, hide });
-        await (authorizer
-          ? sendAuthorized(outbound, request, context, authorizer, taken)
-          : send(outbound, request, context, { redirect: request["redirect"] === true, taken }));
+        await send(outbound, { ...outgoing(request, context), taken }, authorizer);
       } catch (error) {
         throw await searching(() => inTurns(credentials.hideIn(error), turn));
       }
@@ -104,67 +95,23 @@ export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOption
   };
 }
 
-const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
-
-type Taken = NonNullable<OutboundRequest["taken"]>;
-
-/** Sends the request as often as its authentication needs; the answers in between are dropped. */
-async function sendAuthorized(
-  outbound: Outbound,
-  request: JsonObject,
-  context: HttpContext,
-  authorizer: Authorizer,
-  taken: Taken,
-): Promise<void> {
-  const redirect = request["redirect"] === true && authorizer.followsRedirects;
-  for (let isAgain = true; isAgain;) {
-    const authorization = await authorizer.authorization();
-    isAgain = false;
-    await send(outbound, request, context, {
-      ...(authorization !== undefined && { authorization }),
-      redirect,
-      taken: async (response) => {
-        isAgain = authorizer.wantsAnother(response);
-        if (!isAgain) await taken(response);
-      },
-    });
-  }
-}
-
-function send(
-  outbound: Outbound,
-  request: JsonObject,
-  context: HttpContext,
-  { authorization, redirect, taken }: { authorization?: string; redirect: boolean; taken: Taken },
-): Promise<unknown> {
-  const method = request["method"] as string;
+/** The author's headers override ours. */
+function outgoing(request: JsonObject, context: HttpContext): OutboundRequest {
   const headers = headersOf(request["headers"]);
   headers["idempotency-key"] ??= context.idempotencyKey;
   const body = encodeBody(request["body"], request["headers"]);
   if (body) headers["content-type"] ??= body.contentType;
-  if (authorization !== undefined) headers["authorization"] = authorization;
-  const sent = outbound.request({
+  return {
     organizationId: context.organizationId,
-    method,
+    method: request["method"] as string,
     url: request["endpoint"] as string,
     headers,
     body: body?.text,
-    redirect,
+    redirect: request["redirect"] === true,
     signal: context.signal,
     turn: context.turn,
     timeoutMs: context.timeoutMs,
-    taken,
-  });
-  return sent.catch((error: unknown) => {
-    throw asWorkflowError(error);
-  });
-}
-
-/** Names in lower case, so that the author's headers override ours. */
-function headersOf(given: Json | undefined): Record<string, string> {
-  const entries = isObject(given) ? Object.entries(given) : [];
-  // By `fromEntries`: a header named __proto__ would otherwise be lost.
-  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
+  };
 }
 
 /** Whether the standard counts it as success: 200 to 299, with `redirect: true` up to 399. A digest's redirect is an error: it was not followed. */
@@ -172,20 +119,8 @@ const isSuccess = (request: JsonObject, response: OutboundResponse): boolean =>
   response.status >= 200 &&
   (response.status < 300 || (request["redirect"] === true && response.status < 400 && !isRedirect(response)));
 
-/** The standard's error of any other answer: `communication` with the answer's status. */
-async function refusedBy(
-  request: JsonObject,
-  response: OutboundResponse,
-  { shown, credentials, turn }: { shown: HttpResponse; credentials: Credentials; turn: EffectContext["turn"] },
-): Promise<WorkflowError> {
-  const { host } = new URL(response.url);
-  const body = shown.body?.slice(0, 500).toWellFormed();
-  const hint = isRedirect(response) && request["redirect"] !== true ? " (set `redirect: true` to follow it)" : "";
-  const statusText = await inTurns(credentials.hide(response.statusText), turn);
-  const answered = `${host} answered ${response.status} ${statusText}`.trim() + hint;
-  const error = WorkflowError.of("communication", body ? `${answered}: ${body}` : answered, response.status);
-  return error.answeredBy(await inTurns(credentials.inError(response), turn));
-}
+const hintOf = (request: JsonObject, response: OutboundResponse): string =>
+  isRedirect(response) && request["redirect"] !== true ? " (set `redirect: true` to follow it)" : "";
 
 /** Without the definition's secrets. */
 async function outputOf(

@@ -7,6 +7,7 @@ import { runFor } from "./for.ts";
 import { runFork } from "./fork.ts";
 import { createRunHttp, type HttpCall } from "./http.ts";
 import { createRunLlm, type AskModels } from "./llm.ts";
+import { createRunMcp, type McpCall } from "./mcp.ts";
 import { runRaise } from "./raise.ts";
 import { runChild } from "./run.ts";
 import { runSet } from "./set.ts";
@@ -14,7 +15,9 @@ import { runSwitch } from "./switch.ts";
 import { runTry } from "./try.ts";
 import { runWait } from "./wait.ts";
 
-export const createTasks = ({ http, models }: { http: HttpCall; models: AskModels }): TaskTable => ({
+type Needs = { http: HttpCall; mcp: McpCall; models: AskModels };
+
+export const createTasks = ({ http, mcp, models }: Needs): TaskTable => ({
   set: runSet,
   do: runDo,
   switch: runSwitch,
@@ -25,6 +28,7 @@ export const createTasks = ({ http, models }: { http: HttpCall; models: AskModel
   fork: runFork,
   run: runChild,
   http: createRunHttp(http),
+  mcp: createRunMcp(mcp),
   approval: runApproval,
   llm: createRunLlm(models),
   each: runEach,

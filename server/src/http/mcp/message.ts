@@ -3,16 +3,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Refusal, shortened } from "../../lib/errors.ts";
 import { isNumber, isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import {
-  CAPABILITIES_KEY,
-  NO_CAPABILITIES,
-  ProtocolError,
-  STATELESS,
-  TASKS,
-  VERSION_KEY,
-  WITH_INITIALIZE,
-  type Capabilities,
-} from "../../mcp/protocol.ts";
+import { CAPABILITIES_KEY, STATELESS, VERSION_KEY, WITH_INITIALIZE } from "../../lib/mcp/protocol.ts";
+import { NO_CAPABILITIES, ProtocolError, TASKS, type Capabilities } from "../../mcp/protocol.ts";
 import { parseJsonBody } from "../body-format.ts";
 
 export type MessageId = Json;

@@ -53,4 +53,10 @@ export const MCP_LIMITS = {
     bounds: "the `id` of a message and its `progressToken`",
     test: ["test/mcp-messages.test.ts", "200 characters of an id are taken, one more is refused"],
   },
+  mcpPagesOfTools: {
+    value: 20,
+    bounds: "pages of `tools/list` that a `call: mcp` reads for the headers that a tool wants",
+    beyond: "the call goes out without them",
+    test: ["test/language-mcp.test.ts", "is looked through twenty pages of tools"],
+  },
 } satisfies Record<string, Limit>;

@@ -12,6 +12,7 @@ const KINDS: ReadonlyMap<string, StepKind> = new Map([
   ["approval", { isWait: true, isQuestion: true }],
   ["http", { hasResponse: true }],
   ["listen", { isWait: true }],
+  ["mcp", { hasResponse: true }],
   ["wait", { isWait: true }],
 ]);
 const OTHER: StepKind = {};

@@ -1,0 +1,61 @@
+/** The answer to a message, which a server sends as JSON or as the last event of a stream. */
+import { WorkflowError } from "../../../definition/workflow-error.ts";
+import type { Steps } from "../../../fairness/slices.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { essenceOf, isJson } from "../../../lib/media-type.ts";
+import { decodeText } from "../../../outbound/body-text.ts";
+import type { OutboundResponse } from "../../../outbound/outbound.ts";
+
+export type RpcError = { code: Json; message: string; data: Json };
+
+/** Neither: the server did not answer in the protocol. */
+export type Reply = { result?: JsonObject; error?: RpcError };
+
+/** `id`: of the message. In a stream anything else comes before its answer: progress, logs. */
+export function* replyIn({ body, headers }: OutboundResponse, id: number | undefined): Steps<Reply> {
+  if (body.length === 0) return {};
+  const essence = essenceOf(headers["content-type"]);
+  if (isJson(essence)) return replyOf(parsed(decodeText(body, "utf-8")));
+  if (essence !== "text/event-stream") return {};
+  for (const data of eventsIn(decodeText(body, "utf-8"))) {
+    yield;
+    if (data === undefined || data === "") continue;
+    const message = parsed(data);
+    if (isObject(message) && message["id"] === id && message["method"] === undefined) return replyOf(message);
+  }
+  return {};
+}
+
+function replyOf(message: Json): Reply {
+  if (!isObject(message)) return {};
+  const { result, error } = message;
+  if (isObject(error)) {
+    const { code = null, message: said, data = null } = error;
+    return { error: { code, message: typeof said === "string" ? said : "", data } };
+  }
+  return isObject(result) ? { result } : {};
+}
+
+function parsed(text: string): Json {
+  try {
+    return parseJson(text, "the answer");
+  } catch (error) {
+    throw WorkflowError.of("communication", (error as Error).message);
+  }
+}
+
+const LINE = /([^\r\n]*)(?:\r\n|\n|\r|$)/y;
+
+/** The data of each event (WHATWG HTML, server-sent events); undefined after every other line, for others to have their turn. */
+function* eventsIn(text: string): Generator<string | undefined> {
+  let data: string[] = [];
+  for (let at = 0; at < text.length;) {
+    LINE.lastIndex = at;
+    const [whole, line] = LINE.exec(text)!;
+    at += whole.length;
+    if (line!.startsWith("data:")) data.push(line!.slice(line![5] === " " ? 6 : 5));
+    const isOver = line === "" || at >= text.length;
+    yield isOver && data.length > 0 ? data.join("\n") : undefined;
+    if (isOver) data = [];
+  }
+}
