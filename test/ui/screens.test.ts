@@ -36,6 +36,8 @@ const IN_THE_DARK: ReadonlySet<string> = new Set([
   "open approval",
   "palette",
 ]);
+/** Those whose pictures the help has no room for. */
+const WITHOUT_PICTURE: ReadonlySet<string> = new Set(["models", "a new model"]);
 /** Those with a picture of a phone. */
 const ON_A_PHONE: ReadonlySet<string> = new Set(["agents", "runs", "failed run", "run that waits", "approvals"]);
 /** Those with a picture of a wide screen. */
@@ -76,7 +78,8 @@ const SCREENS: Screen[] = [
   ["usage", () => "/settings/usage?show=runs", "today, UTC"],
   ["secrets", () => "/settings/secrets", "No secrets yet"],
   ["a new secret", () => "/settings/secrets?make=true", "Value"],
-  ["LLM connection", () => "/settings/llm", "No language model yet"],
+  ["models", () => "/settings/models", "No language model yet"],
+  ["a new model", () => "/settings/models?make=true", "Add a model to"],
   ["sessions", () => "/settings/sessions", "this one"],
   ["a sentence", () => "/describe?text=rush%20order%20intake,%20and%20sing", "Describe a run", reviewed],
   ["nowhere", () => "/nowhere", "There is nothing at this address"],
@@ -228,7 +231,9 @@ test.each(SHOTS ? (["light", "dark"] as const) : [])("pictures, %s", async (colo
   // An element that fades in is there at once.
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.setViewportSize(LOOKS[0]!.viewport);
-  for (const screen of SCREENS.filter(([name]) => colorScheme === "light" || IN_THE_DARK.has(name))) {
+  const hasPicture = ([name]: Screen): boolean =>
+    !WITHOUT_PICTURE.has(name) && (colorScheme === "light" || IN_THE_DARK.has(name));
+  for (const screen of SCREENS.filter(hasPicture)) {
     await open(person, screen);
     await shoot(page, screen[0], colorScheme);
   }
@@ -270,18 +275,26 @@ test.each(SHOTS ? [] : SCREENS)("%s", async (...screen) => {
 });
 
 test.each(SHOTS ? [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-model" }] : [])(
-  "a picture of an LLM that is configured",
+  "a picture of models, of a project and of the server",
   async (env) => {
     await using configured = await startTestServer({ env });
     await using seeing = await Person.open(browser, LOOKS[0]);
-    await seeing.enter(configured, "/settings/llm");
+    const create = "mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+    const { projectId } = configured.world;
+    const input = { projectId, model: "claude-sonnet-5", name: "careful", provider: "anthropic", apiKey: "sk-a" };
+    await configured.data(create, { input: { ...input, isDefault: true, limits: { concurrency: 4 } } });
+    const prices = { inputPerMillion: 0.15, outputPerMillion: 0.6, currency: "EUR" };
+    const cheap = { name: "cheap", model: "small", provider: "openai_compatible", prices };
+    await configured.data(create, { input: { ...input, ...cheap, baseUrl: "https://models.example.com/v1" } });
+    await seeing.enter(configured, "/settings/models");
     await seeing.page.getByText("a-model").first().waitFor();
-    await shoot(seeing.page, "LLM that is configured", "light");
+    await seeing.page.getByRole("row", { name: /^cheap/ }).waitFor();
+    await shoot(seeing.page, "models of a project", "light");
   },
 );
 
 /**
- * A screen while its rows are on their way, when they do not come, and to whom it is not for. Others look at an LLM that
+ * A screen while its rows are on their way, when they do not come, and to whom it is not for. Others look at a model that
  * is configured (settings.test.ts) and at 10,000 runs (lists.test.ts).
  */
 test("states: loading, an error, no permission", async () => {

@@ -4,8 +4,7 @@ import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { startLlmService, status, type LlmService } from "../llm-service.ts";
-import { expectEachLook, expectGoodLooks, sharedBrowser, Person, type Credentials } from "./ui.ts";
+import { expectGoodLooks, sharedBrowser, Person, type Credentials } from "./ui.ts";
 
 const run = promisify(execFile);
 
@@ -21,15 +20,12 @@ do:
 
 let browser: Browser;
 let server: TestServer;
-let llm: LlmService;
 /** Goes from test to test in one page, far from UTC. */
 let owner: Person;
 /** The browser of one who is somebody else. */
 let other: Person;
 beforeAll(async () => {
-  llm = await startLlmService();
-  const env = { LLM_BASE_URL: llm.url, LLM_MODEL: "test-model", LLM_API_KEY: "sk-planted" };
-  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ env })]);
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
   await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
     definition: AGENT,
   });
@@ -42,7 +38,6 @@ afterAll(async () => {
   await owner[Symbol.asyncDispose]();
   await other[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
-  await llm[Symbol.asyncDispose]();
 });
 
 async function enter(person: Person, path: string, who: Credentials = server.world): Promise<Page> {
@@ -358,37 +353,11 @@ test("a member without permission is told so, and sees what is for all", async (
   await page.getByText("you are a viewer here").waitFor();
   await tabs.getByRole("link", { name: "Secrets" }).click();
   await page.getByRole("heading", { name: "You may not see secrets" }).waitFor();
-  await tabs.getByRole("link", { name: "LLM connection" }).click();
-  await page.getByRole("heading", { name: "You may not see the LLM connection" }).waitFor();
   await tabs.getByRole("link", { name: "Usage" }).click();
   await page.getByRole("heading", { name: "You may not see the usage" }).waitFor();
   await page.getByText("enterprise").waitFor();
   await page.goto(`${server.url}/settings/nothing`);
   await page.getByText("There is nothing at this address").waitFor();
-});
-
-test("the LLM connection: what is configured, a test that answers and one that fails, and a sentence that rules read", async () => {
-  const page = await enter(owner, "/settings/llm");
-  await page.getByText("test-model", { exact: true }).waitFor();
-  await page.getByText(new URL(llm.url).host, { exact: true }).waitFor();
-  await page.getByText("set, never shown", { exact: true }).waitFor();
-  expect(await page.content()).not.toContain("sk-planted");
-  await expectEachLook(page, "LLM that is configured");
-  const test = page.getByRole("button", { name: "Test the connection" });
-  llm.replies = [{ ok: true }];
-  await test.click();
-  await page.getByText(/^The model answered in /).waitFor();
-  await expectGoodLooks(page, "LLM connection that answers");
-  llm.replies = [status(401)];
-  await test.click();
-  await page
-    .getByRole("alert")
-    .getByText(/^Response: .* refused the key \(401\)\. Check LLM_API_KEY\./)
-    .waitFor();
-  await expectGoodLooks(page, "LLM connection that fails");
-
-  await owner.go("/describe?text=greeter");
-  await page.getByText("The model refused the key, so this was read by rules").waitFor();
 });
 
 test("on a narrow screen the account's menu leads to the settings", async () => {
@@ -400,7 +369,8 @@ test("on a narrow screen the account's menu leads to the settings", async () => 
     ["members", "button[type=submit]"],
     ["usage", "table"],
     ["secrets", "h2"],
-    ["llm", "dl"],
+    ["models", "h2"],
+    ["models?make=true", "input[type=password]"],
     ["sessions", "table"],
   ]) {
     await person.go(`/settings/${part}`);

@@ -69,7 +69,7 @@ function keyProblem(
   return {
     path: "input.apiKey",
     code: "required",
-    message: "is required when another server is named: give the key for it, or null for none",
+    message: "is required when another server is named: give the key for it, or ask without one",
   };
 }
 

@@ -214,6 +214,19 @@ export type LlmProblem =
   /** The agent's form is too large for the model. */
   | 'too_large';
 
+/** The protocol in which a model is asked. New values may be added: a client must accept values that it does not know. */
+export type ModelProvider =
+  /** As OpenAI's API, which most servers of models speak. */
+  | 'openai_compatible'
+  /** OpenAI. */
+  | 'openai'
+  /** Anthropic. */
+  | 'anthropic'
+  /** Google Gemini. */
+  | 'google'
+  /** Mistral AI. */
+  | 'mistral';
+
 /** The plan of an organization. New values may be added: a client must accept values that it does not know. */
 export type Plan =
   /** 10 requests a minute. */
@@ -309,6 +322,84 @@ export type SetSecretInput = {
 export type DeleteSecretInput = {
   /** The secret's id. */
   secretId: string;
+};
+
+/** A model's prices. */
+export type ModelPricesInput = {
+  /** Price of a million input tokens. */
+  inputPerMillion: number;
+  /** Price of a million output tokens. */
+  outputPerMillion: number;
+  /** Price of a million input tokens that the provider had in its cache. Default: `inputPerMillion`. */
+  cachedInputPerMillion?: number | null | undefined;
+  /** The prices' currency, a code of ISO 4217 such as `EUR`. */
+  currency: string;
+};
+
+/** The limits of a model connection. What is left out is not limited. */
+export type ModelLimitsInput = {
+  /** Maximum of calls at a time, 1 to 1000. */
+  concurrency?: number | null | undefined;
+  /** Maximum of input and output tokens a day. */
+  tokensPerDay?: number | null | undefined;
+  /** Maximum of what calls cost a day, in the currency of the prices. */
+  costPerDay?: number | null | undefined;
+};
+
+/** Input of `createModelConnection`. */
+export type CreateModelConnectionInput = {
+  /** The project whose agents may use the connection. */
+  projectId: string;
+  /** The connection's name: 1 to 63 letters, digits, dots, hyphens and underscores, beginning with a letter or underscore. */
+  name: string;
+  /** The protocol in which the model is asked. */
+  provider: ModelProvider;
+  /** Where the model is asked, such as `https://models.example.com/v1`. Default: the provider's own address; `openai_compatible` has none. */
+  baseUrl?: string | null | undefined;
+  /** The model's name at the provider. */
+  model: string;
+  /** The API key, at most 1000 characters. Send it as a variable. */
+  apiKey?: string | null | undefined;
+  /** Whether agents of the project that name no connection use this one. Default: false. */
+  isDefault?: boolean | null | undefined;
+  /** The model's prices. */
+  prices?: ModelPricesInput | null | undefined;
+  /** The connection's limits. */
+  limits?: ModelLimitsInput | null | undefined;
+};
+
+/** Input of `updateModelConnection`. What is left out stays as it is. */
+export type UpdateModelConnectionInput = {
+  /** The connection's id. */
+  modelConnectionId: string;
+  /** The connection's name: 1 to 63 letters, digits, dots, hyphens and underscores, beginning with a letter or underscore. */
+  name?: string | null | undefined;
+  /** The protocol in which the model is asked. */
+  provider?: ModelProvider | null | undefined;
+  /** Where the model is asked, such as `https://models.example.com/v1`. Null: the provider's own address. */
+  baseUrl?: string | null | undefined;
+  /** The model's name at the provider. */
+  model?: string | null | undefined;
+  /** The API key, at most 1000 characters. Send it as a variable. Null: none. Required when another server is named and there is a key. */
+  apiKey?: string | null | undefined;
+  /** Whether agents of the project that name no connection use this one. */
+  isDefault?: boolean | null | undefined;
+  /** The model's prices. Null: none. */
+  prices?: ModelPricesInput | null | undefined;
+  /** The connection's limits. Null: none. */
+  limits?: ModelLimitsInput | null | undefined;
+};
+
+/** Input of `deleteModelConnection`. */
+export type DeleteModelConnectionInput = {
+  /** The connection's id. */
+  modelConnectionId: string;
+};
+
+/** Input of `testModelConnection`. */
+export type TestModelConnectionInput = {
+  /** The connection's id. */
+  modelConnectionId: string;
 };
 
 /** Selects the agents that match every field given. A list selects the agents that match any of its values; an empty list selects none. */
@@ -1149,18 +1240,6 @@ export type RevokeKeyMutationVariables = Exact<{
 
 export type RevokeKeyMutation = { revokeApiKey: { id: string, revokedAt: string | null } | null };
 
-export type LlmQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type LlmQuery = { llm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null } | null };
-
-export type TestLlmMutationVariables = Exact<{ [key: string]: never; }>;
-
-
-export type TestLlmMutation = { testLlm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null, test: { duration: number, problem: LlmProblem | null, detail: string | null } | null } | null };
-
-export type LlmStateFragment = { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null };
-
 export type MembersQueryVariables = Exact<{
   after?: string | null | undefined;
 }>;
@@ -1210,6 +1289,65 @@ export type RevokeInvitationMutationVariables = Exact<{
 
 export type RevokeInvitationMutation = { revokeInvitation: { id: string } | null };
 
+export type ModelProjectsQueryVariables = Exact<{
+  after?: string | null | undefined;
+  projectId: string;
+  isOne: boolean;
+}>;
+
+
+export type ModelProjectsQuery = { node?:
+    | { id: string, name: string }
+    | Record<PropertyKey, never>
+   | null, projects?: { nodes: Array<{ id: string, name: string }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type ModelsQueryVariables = Exact<{
+  projectId: string;
+}>;
+
+
+export type ModelsQuery = { modelConnections: Array<{ id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }> | null };
+
+export type ModelToEditQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ModelToEditQuery = { node:
+    | { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }
+    | Record<PropertyKey, never>
+   | null };
+
+export type ModelFragment = { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null };
+
+export type CreateModelMutationVariables = Exact<{
+  input: CreateModelConnectionInput;
+}>;
+
+
+export type CreateModelMutation = { createModelConnection: { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null } | null };
+
+export type UpdateModelMutationVariables = Exact<{
+  input: UpdateModelConnectionInput;
+}>;
+
+
+export type UpdateModelMutation = { updateModelConnection: { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null } | null };
+
+export type DeleteModelMutationVariables = Exact<{
+  input: DeleteModelConnectionInput;
+}>;
+
+
+export type DeleteModelMutation = { deleteModelConnection: { id: string } | null };
+
+export type TestModelMutationVariables = Exact<{
+  input: TestModelConnectionInput;
+}>;
+
+
+export type TestModelMutation = { testModelConnection: { duration: number, answeredBy: string | null, hasTools: boolean | null, hasStructuredOutput: boolean | null, problem: LlmProblem | null, detail: string | null } | null };
+
 export type SecretsQueryVariables = Exact<{
   projectId?: string | null | undefined;
   after?: string | null | undefined;
@@ -1233,6 +1371,18 @@ export type DeleteSecretMutationVariables = Exact<{
 
 
 export type DeleteSecretMutation = { deleteSecret: { id: string } | null };
+
+export type LlmQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LlmQuery = { llm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null } | null };
+
+export type TestLlmMutationVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TestLlmMutation = { testLlm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null, test: { duration: number, problem: LlmProblem | null, detail: string | null } | null } | null };
+
+export type LlmStateFragment = { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null };
 
 export type SessionsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1524,14 +1674,6 @@ export const RevokeKeyDocument = typed<RevokeKeyMutation, RevokeKeyMutationVaria
   "mutation RevokeKey($input:RevokeApiKeyInput!){revokeApiKey(input:$input){id revokedAt}}",
 );
 
-export const LlmDocument = typed<LlmQuery, LlmQueryVariables>(
-  "query Llm{llm{...LlmState}} fragment LlmState on Llm{isConfigured host model hasKey}",
-);
-
-export const TestLlmDocument = typed<TestLlmMutation, TestLlmMutationVariables>(
-  "mutation TestLlm{testLlm{...LlmState test{duration problem detail}}} fragment LlmState on Llm{isConfigured host model hasKey}",
-);
-
 export const MembersDocument = typed<MembersQuery, MembersQueryVariables>(
   "query Members($after:String){members(first:50 after:$after){nodes{...MemberRow}pageInfo{hasNextPage endCursor}}} fragment MemberRow on Member{id role createdAt user{id name email}}",
 );
@@ -1560,6 +1702,34 @@ export const RevokeInvitationDocument = typed<RevokeInvitationMutation, RevokeIn
   "mutation RevokeInvitation($input:RevokeInvitationInput!){revokeInvitation(input:$input){id}}",
 );
 
+export const ModelProjectsDocument = typed<ModelProjectsQuery, ModelProjectsQueryVariables>(
+  "query ModelProjects($after:String$projectId:ID!$isOne:Boolean!){node(id:$projectId)@include(if:$isOne){...on Project{id name}}projects(first:10 after:$after)@skip(if:$isOne){nodes{id name}pageInfo{hasNextPage endCursor}}}",
+);
+
+export const ModelsDocument = typed<ModelsQuery, ModelsQueryVariables>(
+  "query Models($projectId:ID!){modelConnections(projectId:$projectId){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+);
+
+export const ModelToEditDocument = typed<ModelToEditQuery, ModelToEditQueryVariables>(
+  "query ModelToEdit($id:ID!){node(id:$id){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+);
+
+export const CreateModelDocument = typed<CreateModelMutation, CreateModelMutationVariables>(
+  "mutation CreateModel($input:CreateModelConnectionInput!){createModelConnection(input:$input){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+);
+
+export const UpdateModelDocument = typed<UpdateModelMutation, UpdateModelMutationVariables>(
+  "mutation UpdateModel($input:UpdateModelConnectionInput!){updateModelConnection(input:$input){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+);
+
+export const DeleteModelDocument = typed<DeleteModelMutation, DeleteModelMutationVariables>(
+  "mutation DeleteModel($input:DeleteModelConnectionInput!){deleteModelConnection(input:$input){id}}",
+);
+
+export const TestModelDocument = typed<TestModelMutation, TestModelMutationVariables>(
+  "mutation TestModel($input:TestModelConnectionInput!){testModelConnection(input:$input){duration answeredBy hasTools hasStructuredOutput problem detail}}",
+);
+
 export const SecretsDocument = typed<SecretsQuery, SecretsQueryVariables>(
   "query Secrets($projectId:ID$after:String){secrets(projectId:$projectId first:50 after:$after){nodes{...SecretRow}pageInfo{hasNextPage endCursor}}projects(first:200){nodes{id handle name}pageInfo{hasNextPage}}} fragment SecretRow on Secret{id name project{id handle name}updatedAt updatedBy{kind name}usedBy{id name}}",
 );
@@ -1570,6 +1740,14 @@ export const SetSecretDocument = typed<SetSecretMutation, SetSecretMutationVaria
 
 export const DeleteSecretDocument = typed<DeleteSecretMutation, DeleteSecretMutationVariables>(
   "mutation DeleteSecret($input:DeleteSecretInput!){deleteSecret(input:$input){id}}",
+);
+
+export const LlmDocument = typed<LlmQuery, LlmQueryVariables>(
+  "query Llm{llm{...LlmState}} fragment LlmState on Llm{isConfigured host model hasKey}",
+);
+
+export const TestLlmDocument = typed<TestLlmMutation, TestLlmMutationVariables>(
+  "mutation TestLlm{testLlm{...LlmState test{duration problem detail}}} fragment LlmState on Llm{isConfigured host model hasKey}",
 );
 
 export const SessionsDocument = typed<SessionsQuery, SessionsQueryVariables>(

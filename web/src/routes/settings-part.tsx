@@ -1,6 +1,6 @@
 import { lazy } from "react";
-import { createRoute, notFound } from "@tanstack/react-router";
-import { COUNTED, isPart, type SettingsSearch } from "../pages/settings/part.ts";
+import { createRoute, notFound, redirect } from "@tanstack/react-router";
+import { COUNTED, FORMER, isPart, type SettingsSearch } from "../pages/settings/part.ts";
 import { inside } from "./inside.tsx";
 import { oneOf, onlyTrue, someText } from "./search.ts";
 
@@ -9,14 +9,18 @@ const Settings = lazy(async () => ({ default: (await import("../pages/settings/s
 export const settingsPart = createRoute({
   getParentRoute: () => inside,
   path: "/settings/$part",
-  validateSearch: ({ after, make, secret, show, project }): SettingsSearch => ({
+  validateSearch: ({ after, make, secret, model, into, show, project }): SettingsSearch => ({
     ...someText("after", after),
     ...onlyTrue("make", make),
     ...someText("secret", secret),
+    ...someText("model", model),
+    ...someText("into", into),
     ...oneOf("show", COUNTED, show),
     ...someText("project", project),
   }),
   beforeLoad: ({ params: { part } }) => {
+    const now = FORMER[part];
+    if (now) throw redirect({ to: "/settings/$part", params: { part: now }, replace: true });
     if (!isPart(part)) throw notFound();
   },
   component: function SettingsPartRoute() {

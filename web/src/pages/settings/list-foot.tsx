@@ -9,7 +9,9 @@ import type { Caller } from "./use-caller.ts";
 const NONE = {};
 
 type PagesProps = {
-  part: "keys" | "members" | "secrets";
+  part: "keys" | "members" | "secrets" | "models";
+  /** The items of its pages, where the part has another name. */
+  what?: string;
   /** The rest of the address. */
   base?: { project?: string };
   /** The page begins after this one. */
@@ -37,19 +39,19 @@ export const ListFoot = ({ asked, isEmpty = false, pages, children, readAgain, c
 );
 
 /** To the first page of a long list, and to the next. */
-function OtherPages({ part, base = NONE, after, next }: PagesProps) {
+function OtherPages({ part, what = part, base = NONE, after, next }: PagesProps) {
   const link = { to: "/settings/$part", params: { part }, className: "link" } as const;
   if (after === undefined && !next?.hasNextPage) return null;
   return (
     <nav aria-label="Pages" className={classes["pages"]}>
       {after !== undefined && (
         <Link {...link} search={base}>
-          First {part}
+          First {what}
         </Link>
       )}
       {next?.hasNextPage && (
         <Link {...link} search={{ ...base, after: next.endCursor! }}>
-          Next {part}
+          Next {what}
         </Link>
       )}
     </nav>

@@ -101,7 +101,7 @@ function SecretList({ caller, asked, readAgain, base, after, said, onSay, onOpen
         what="the secrets"
         page={pageIn(asked, secrets?.nodes, readAgain)}
         columns={COLUMNS}
-        className={`${classes["table"]} ${classes["twoActions"]}`}
+        className={`${classes["table"]} ${classes["actions"]}`}
         renderRow={(secret) => <SecretRow key={secret.id} secret={secret} onChange={onOpen} onEnd={setEnding} />}
         inTables={byProject}
         empty={<NoSecrets project={projects?.nodes[0]?.handle} onSet={() => onOpen()} />}

@@ -6,8 +6,8 @@ import { NoPermission } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { Keys } from "./keys.tsx";
-import { Llm } from "./llm.tsx";
 import { Members } from "./members.tsx";
+import { Models } from "./models.tsx";
 import { Secrets } from "./secrets.tsx";
 import { Sessions } from "./sessions.tsx";
 import { Usage } from "./usage.tsx";
@@ -29,7 +29,7 @@ const PAGES: Record<Part, Page> = {
     Content: Secrets,
     needs: { scope: "secrets:write", what: "see secrets", who: "Owners, admins and editors" },
   },
-  llm: { Content: Llm, needs: { ...ADMIN, what: "see the LLM connection" } },
+  models: { Content: Models },
   sessions: { Content: Sessions },
 };
 const NAMES = Object.keys(PARTS) as Part[];

@@ -1,8 +1,9 @@
 /** The language model that reads sentences: what the operator configured, and whether it answers. */
 import { useState } from "react";
 import { Button } from "@mantine/core";
-import { LlmDocument, TestLlmDocument, type LlmStateFragment, type TestLlmMutation } from "../../api/documents.ts";
-import { useMutate, useRead } from "../../api/hooks.ts";
+import type { UseQueryState } from "urql";
+import { TestLlmDocument, type LlmQuery, type LlmStateFragment, type TestLlmMutation } from "../../api/documents.ts";
+import { useMutate } from "../../api/hooks.ts";
 import { Refusal, refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Loading } from "../../components/loading.tsx";
@@ -11,25 +12,23 @@ import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { llmProblemText } from "../../lib/llm-problems.ts";
 import { durationText } from "../../lib/times.ts";
-import { ReadAgain } from "./read-again.tsx";
-import classes from "./llm.module.css";
-import type { PartProps } from "./part.ts";
 import settings from "./settings.module.css";
+import classes from "./server-model.module.css";
 
-export function Llm({ caller }: PartProps) {
-  const [asked, readAgain] = useRead({ query: LlmDocument, requestPolicy: "cache-and-network" });
-  const { data, error } = asked;
+type Props = { asked: Pick<UseQueryState<LlmQuery>, "data" | "error">; readAgain: () => void };
+
+export function ServerModel({ asked: { data, error }, readAgain }: Props) {
   const connection = data?.llm;
   return (
-    <div className={settings["part"]}>
-      <div className={settings["head"]}>
-        <p>The model that reads sentences that describe a run. The operator of the server configures it.</p>
-      </div>
+    <section className={settings["section"]} aria-labelledby="server-model">
+      <h2 id="server-model">The server’s model</h2>
+      <p className={classes["lead"]}>
+        It reads the sentences of all projects without a default of their own. The operator of the server configures it.
+      </p>
       {error && <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />}
       {!connection && !error && <Loading label="Loading the language model" lines={5} />}
       {connection && (connection.isConfigured ? <Configured connection={connection} /> : <Missing />)}
-      <ReadAgain asked={asked} isEmpty={connection?.isConfigured === false} readAgain={readAgain} caller={caller} />
-    </div>
+    </section>
   );
 }
 

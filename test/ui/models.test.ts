@@ -1,0 +1,289 @@
+/** Settings → Models: the models that a project asks, by mouse and by keyboard; the server's own; and what others than their makers see. */
+import type { ServerResponse } from "node:http";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startTestServer, type Data, type TestServer } from "../client.ts";
+import { startLlmService, status, type LlmService } from "../llm-service.ts";
+import { expectEachLook, expectGoodLooks, LOOKS, Person, sharedBrowser } from "./ui.ts";
+
+const KEY = "sk-planted";
+const AGENT = `
+document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
+input:
+  schema:
+    format: json
+    document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}
+do:
+  - greet: {set: {greeting: "hello"}}
+`;
+
+let browser: Browser;
+let server: TestServer;
+let operators: LlmService;
+let projects: LlmService;
+/** Goes from test to test in one page. */
+let owner: Person;
+let page: Page;
+beforeAll(async () => {
+  [operators, projects] = [await startLlmService(), await startLlmService()];
+  const env = {
+    LLM_BASE_URL: operators.url,
+    LLM_MODEL: "operators-model",
+    LLM_API_KEY: "sk-operators",
+    OUTBOUND_ALLOW: "127.0.0.1/32",
+  };
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ env })]);
+  await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
+    definition: AGENT,
+  });
+  await server.data(`mutation { createProject(input: {handle: "shop", name: "Shop"}) { id } }`);
+  owner = await Person.open(browser);
+  owner.mayFail();
+  page = await owner.enter(server, "/settings/models");
+});
+afterAll(async () => {
+  await owner[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  await operators[Symbol.asyncDispose]();
+  await projects[Symbol.asyncDispose]();
+});
+beforeEach(() => page.setViewportSize(LOOKS[0]!.viewport));
+
+const CREATE = "mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+const create = async (name: string, own: object = {}): Promise<string> => {
+  const input = {
+    projectId: server.world.projectId,
+    name,
+    provider: "openai_compatible",
+    baseUrl: projects.url,
+    model: "small",
+    ...own,
+  };
+  return (await server.data(CREATE, { input })).createModelConnection.id;
+};
+const connections = async (): Promise<Data[]> => {
+  const list = `query ($projectId: ID!) { modelConnections(projectId: $projectId) {
+    name provider baseUrl model hasKey isDefault prices { inputPerMillion outputPerMillion currency } limits { concurrency } } }`;
+  return (await server.data(list, { projectId: server.world.projectId })).modelConnections;
+};
+const row = (name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) });
+const button = (name: string) => page.getByRole("button", { name, exact: true });
+const dialog = (name: string) => page.getByRole("dialog", { name });
+
+const called = (response: ServerResponse): void =>
+  void response.setHeader("content-type", "application/json").end(
+    JSON.stringify({
+      id: "chatcmpl-2",
+      created: 1_800_000_000,
+      model: "small-2026",
+      choices: [
+        {
+          index: 0,
+          finish_reason: "tool_calls",
+          message: {
+            role: "assistant",
+            content: null,
+            tool_calls: [{ id: "call_1", type: "function", function: { name: "confirm", arguments: '{"ok": true}' } }],
+          },
+        },
+      ],
+    }),
+  );
+
+test("a model is added by keyboard, and its key is shown nowhere", async () => {
+  await page
+    .getByRole("region", { name: "Shop" })
+    .getByText(/^No model of its own/)
+    .waitFor();
+  await button("Add a model to Test").press("Enter");
+  const form = page.getByRole("form", { name: "Add a model to Test" });
+  const focused = (name: string) =>
+    form.getByRole("textbox", { name, exact: true }).and(page.locator(":focus")).waitFor();
+  await focused("Name");
+  await page.keyboard.press("Enter");
+  for (const field of ["Name", "Base URL", "Model"])
+    await form.getByText(`${field} is required`, { exact: true }).waitFor();
+  await focused("Name");
+  await page.keyboard.type("two words");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(projects.url);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("small");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(KEY);
+  await form.getByLabel("Input", { exact: true }).fill("a lot");
+  await form.getByRole("button", { name: "Add model" }).click();
+  await form.getByText("Input must be a number").waitFor();
+  await form.getByText("Currency is required").waitFor();
+  await expectEachLook(page, "a new model");
+  await form.getByLabel("Input", { exact: true }).fill("0.15");
+  await form.getByLabel("Output").fill("0.6");
+  await form.getByLabel("Currency").fill("EUR");
+  await form.getByLabel("Calls at a time").fill("4");
+  await form.getByRole("button", { name: "Add model" }).click();
+  await form.getByText(/^Name must be 1 to/).waitFor();
+  await focused("Name");
+  await form.getByLabel("Name", { exact: true }).fill("cheap");
+  await page.keyboard.press("Enter");
+  await page.getByText("cheap is saved.").waitFor();
+  await row("cheap").getByText("0.15 in, 0.6 out (EUR per million tokens)").waitFor();
+  await row("cheap").getByText("4 at a time").waitFor();
+  await row("cheap")
+    .getByText(/^OpenAI-compatible, .*, with a key$/)
+    .waitFor();
+  expect(await page.content()).not.toContain(KEY);
+  expect(await connections()).toEqual([
+    {
+      name: "cheap",
+      provider: "openai_compatible",
+      baseUrl: projects.url,
+      model: "small",
+      hasKey: true,
+      isDefault: false,
+      prices: { inputPerMillion: 0.15, outputPerMillion: 0.6, currency: "EUR" },
+      limits: { concurrency: 4 },
+    },
+  ]);
+});
+
+test("the project that is chosen is the one whose models are shown, also after one was added to it", async () => {
+  const nav = page.getByRole("combobox", { name: "Project", exact: true });
+  await nav.selectOption({ label: "Shop" });
+  await row("cheap").waitFor({ state: "detached" });
+  await button("Add a model to Shop").click();
+  await page.getByRole("form", { name: "Add a model to Shop" }).getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("region", { name: "Shop" }).waitFor();
+  expect(await page.getByRole("region", { name: "Test" }).count()).toBe(0);
+  await nav.selectOption({ index: 0 });
+  await row("cheap").waitFor();
+});
+
+test("a test tells in the row who answered and what it can do, or what is wrong", async () => {
+  projects.replies = [{ ok: true }, called];
+  await button("Test cheap").click();
+  await row("cheap")
+    .getByRole("status")
+    .getByText(/^test-model answered in .*\. It takes a JSON Schema for its answer and calls tools\.$/)
+    .waitFor();
+  expect(projects.asked.at(-1)).toMatchObject({ authorization: `Bearer ${KEY}`, body: { model: "small" } });
+  await expectEachLook(page, "a model that answers");
+  projects.replies = [status(400), { ok: true }, status(422)];
+  await button("Test cheap").click();
+  await row("cheap")
+    .getByText(/It does not take a JSON Schema for its answer and does not call tools\.$/)
+    .waitFor();
+  projects.replies = [status(401)];
+  await button("Test cheap").click();
+  await row("cheap")
+    .getByText(/^The model refused the key: .* refused the key \(401\)\.$/)
+    .waitFor();
+  await expectEachLook(page, "a model that refuses");
+});
+
+test("one model of a project is the default", async () => {
+  await create("dear");
+  await button("Reload").click();
+  await button("Make default: cheap").click();
+  await row("cheap").getByRole("cell", { name: "yes", exact: true }).waitFor();
+  await button("Make default: dear").click();
+  await button("Make default: cheap").waitFor();
+  expect((await connections()).map(({ name, isDefault }) => [name, isDefault])).toEqual([
+    ["cheap", false],
+    ["dear", true],
+  ]);
+});
+
+test("an edit keeps the key, which another server gets only if it is given again", async () => {
+  await button("Edit cheap").click();
+  const form = page.getByRole("form", { name: "Edit cheap" });
+  const key = form.getByLabel("Key", { exact: true });
+  expect(await key.getAttribute("placeholder")).toBe("kept");
+  expect(await key.inputValue()).toBe("");
+  // The address has it, too.
+  await page.reload();
+  await form.getByLabel("Model", { exact: true }).fill("smaller");
+  // Somebody else changes another field meanwhile.
+  const { modelConnections } = await server.data(
+    "query ($projectId: ID!) { modelConnections(projectId: $projectId) { id name } }",
+    { projectId: server.world.projectId },
+  );
+  const { id } = modelConnections.find(({ name }: Data) => name === "cheap");
+  await server.data("mutation ($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { id } }", {
+    input: { modelConnectionId: id, limits: { concurrency: 9 } },
+  });
+  await form.getByRole("button", { name: "Save" }).click();
+  await row("cheap").getByText("smaller").waitFor();
+  await row("cheap").getByText("9 at a time").waitFor();
+  projects.replies = [{ ok: true }];
+  await button("Test cheap").click();
+  await row("cheap")
+    .getByText(/answered in/)
+    .waitFor();
+  expect(projects.asked.at(-1)).toMatchObject({ authorization: `Bearer ${KEY}`, body: { model: "smaller" } });
+
+  await button("Edit cheap").click();
+  await form.getByLabel("Base URL").fill("https://elsewhere.example.com/v1");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByText(/^Key is required when another server is named/).waitFor();
+  await key.and(page.locator(":focus")).waitFor();
+  await expectGoodLooks(page, "a key that is asked for");
+  await form.getByLabel("Ask without a key").check();
+  await form.getByRole("button", { name: "Save" }).click();
+  await row("cheap").getByText("OpenAI-compatible, elsewhere.example.com, without a key").waitFor();
+});
+
+test("a model is deleted by typing its name", async () => {
+  await button("Delete dear").click();
+  await dialog("Delete dear?")
+    .getByText(/It is the project’s default/)
+    .waitFor();
+  const confirm = dialog("Delete dear?").getByRole("button", { name: "Delete model" });
+  expect(await confirm.isDisabled()).toBe(true);
+  await page.keyboard.type("dear");
+  await page.keyboard.press("Enter");
+  await page.getByText("dear is deleted.").waitFor();
+  await row("dear").waitFor({ state: "detached" });
+  expect((await connections()).map(({ name }) => name)).toEqual(["cheap"]);
+});
+
+test("the server's model at its former address: what is configured, a test that answers and one that fails, and a sentence that rules read", async () => {
+  // The organization has tested as often as it may in a minute.
+  await server.clock.advance(61_000);
+  await owner.go("/settings/llm");
+  await expect.poll(() => new URL(page.url()).pathname).toBe("/settings/models");
+  const part = page.getByRole("region", { name: "The server’s model" });
+  await part.getByText("operators-model", { exact: true }).waitFor();
+  await part.getByText(new URL(operators.url).host, { exact: true }).waitFor();
+  await part.getByText("set, never shown", { exact: true }).waitFor();
+  expect(await page.content()).not.toContain("sk-operators");
+  const run = button("Test the connection");
+  operators.replies = [{ ok: true }];
+  await run.click();
+  await part.getByText(/^The model answered in /).waitFor();
+  await expectGoodLooks(page, "the server's model answers");
+  operators.replies = [status(401)];
+  await run.click();
+  await part
+    .getByRole("alert")
+    .getByText(/^Response: .* refused the key \(401\)\. Check LLM_API_KEY\./)
+    .waitFor();
+  await expectGoodLooks(page, "the server's model fails");
+  await owner.go("/describe?text=greeter");
+  await page.getByText("The model refused the key, so this was read by rules").waitFor();
+});
+
+test("who may not change models sees them, and who may; who is no admin sees nothing of the server's", async () => {
+  for (const role of ["viewer", "editor"] as const) {
+    await using other = await Person.open(browser);
+    other.mayFail();
+    const seen = await other.enter(server, "/settings/models", await server.member(`${role}@example.org`, role));
+    await seen.getByRole("row", { name: /^cheap/ }).waitFor();
+    const mayChange = role === "editor";
+    const who = "Owners, admins and editors add, test and change models; you are a viewer here.";
+    expect(await seen.getByText(who).count()).toBe(mayChange ? 0 : 1);
+    expect(await seen.getByRole("button", { name: /cheap|Add a model/ }).count()).toBe(mayChange ? 6 : 0);
+    expect(await seen.getByText("The server’s model", { exact: true }).count()).toBe(0);
+    expect(await seen.content()).not.toContain("operators-model");
+  }
+});

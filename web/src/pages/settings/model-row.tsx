@@ -1,0 +1,168 @@
+/** A model connection of a project: what it is, whether it answers, and what may be done with it. */
+import { useState, type ReactNode } from "react";
+import { Button } from "@mantine/core";
+import {
+  TestModelDocument,
+  UpdateModelDocument,
+  type ModelFragment,
+  type TestModelMutation,
+} from "../../api/documents.ts";
+import { useMutate } from "../../api/hooks.ts";
+import { useAct } from "../../api/use-act.ts";
+import { countText } from "../../lib/counts.ts";
+import { llmProblemText } from "../../lib/llm-problems.ts";
+import { durationText } from "../../lib/times.ts";
+import settings from "./settings.module.css";
+import { PROVIDERS } from "./model-input.ts";
+import classes from "./models.module.css";
+
+type Props = {
+  model: ModelFragment;
+  mayChange: boolean;
+  /** Another one may have been the default before. */
+  onDefault: () => void;
+  onEdit: (model: ModelFragment) => void;
+  onEnd: (model: ModelFragment) => void;
+};
+
+export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) {
+  const { id, name, isDefault } = model;
+  const test = useTest(id);
+  return (
+    <tr>
+      <td>
+        <code className={settings["name"]}>{name}</code>
+      </td>
+      <td>
+        {model.model}
+        <span className={settings["sub"]}>{sourceOf(model)}</span>
+        <div role="status">{test.said}</div>
+      </td>
+      <td data-label="Prices and limits">
+        {/* What it has cost in the last days belongs below its prices, once the API tells. */}
+        {!model.prices && !model.limits && <span className="dim">none</span>}
+        {model.prices && <span className={classes["figures"]}>{pricesText(model.prices)}</span>}
+        {model.limits && <span className={classes["figures"]}>{limitsText(model)}</span>}
+      </td>
+      <td data-label="Default">
+        {isDefault ? (
+          "yes"
+        ) : mayChange ? (
+          <MakeDefault model={model} onDone={onDefault} />
+        ) : (
+          <span className="dim">no</span>
+        )}
+      </td>
+      {mayChange && (
+        <td className={settings["action"]}>
+          <Button.Group className={settings["right"]}>
+            <Button
+              variant="default"
+              size="compact-sm"
+              aria-label={`Test ${name}`}
+              loading={test.isBusy}
+              onClick={test.run}
+            >
+              Test
+            </Button>
+            <Button variant="default" size="compact-sm" aria-label={`Edit ${name}`} onClick={() => onEdit(model)}>
+              Edit
+            </Button>
+            <Button variant="default" size="compact-sm" aria-label={`Delete ${name}`} onClick={() => onEnd(model)}>
+              Delete
+            </Button>
+          </Button.Group>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+const sourceOf = ({ provider, baseUrl, hasKey }: ModelFragment): string =>
+  [
+    PROVIDERS[provider] ?? provider,
+    ...(baseUrl === null ? [] : [URL.parse(baseUrl)?.host ?? baseUrl]),
+    hasKey ? "with a key" : "without a key",
+  ].join(", ");
+
+const pricesText = ({
+  inputPerMillion,
+  outputPerMillion,
+  cachedInputPerMillion,
+  currency,
+}: NonNullable<ModelFragment["prices"]>): string =>
+  `${inputPerMillion} in, ${outputPerMillion} out${
+    cachedInputPerMillion === null ? "" : `, ${cachedInputPerMillion} cached`
+  } (${currency} per million tokens)`;
+
+const limitsText = ({ limits, prices }: ModelFragment): string => {
+  const { concurrency, tokensPerDay, costPerDay } = limits!;
+  return [
+    ...(concurrency === null ? [] : [`${countText(concurrency)} at a time`]),
+    ...(tokensPerDay === null ? [] : [`${countText(tokensPerDay)} tokens a day`]),
+    ...(costPerDay === null ? [] : [`${costPerDay} ${prices?.currency ?? ""} a day`]),
+  ].join(", ");
+};
+
+function MakeDefault({ model: { id, name }, onDone }: { model: ModelFragment; onDone: () => void }) {
+  const mutate = useMutate();
+  const { act, isBusy, refusal } = useAct();
+  const make = (): void =>
+    void act(async () => {
+      await mutate(UpdateModelDocument, { input: { modelConnectionId: id, isDefault: true } });
+      onDone();
+    });
+  return (
+    <>
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        className={classes["make"]}
+        aria-label={`Make default: ${name}`}
+        loading={isBusy}
+        onClick={make}
+      >
+        Make default
+      </Button>
+      {refusal && (
+        <p role="alert" className={classes["bad"]}>
+          {refusal.message}
+        </p>
+      )}
+    </>
+  );
+}
+
+type Test = NonNullable<TestModelMutation["testModelConnection"]>;
+
+/** Asks the model, and tells in the row what came of it. */
+function useTest(modelConnectionId: string): { run: () => void; isBusy: boolean; said: ReactNode } {
+  const mutate = useMutate();
+  const [test, setTest] = useState<Test>();
+  const { act, isBusy, refusal } = useAct();
+  const run = (): void => {
+    setTest(undefined);
+    void act(async () =>
+      setTest((await mutate(TestModelDocument, { input: { modelConnectionId } })).testModelConnection!),
+    );
+  };
+  const bad =
+    refusal?.message ??
+    (test?.problem && `The model ${llmProblemText(test.problem)}${test.detail ? `: ${test.detail}` : ""}.`);
+  return {
+    run,
+    isBusy,
+    said: isBusy ? (
+      <p className="dim">Asking the model two short questions…</p>
+    ) : bad ? (
+      <p className={classes["bad"]}>{bad}</p>
+    ) : (
+      test && <p className={classes["good"]}>{answerText(test)}</p>
+    ),
+  };
+}
+
+const answerText = ({ answeredBy, duration, hasStructuredOutput, hasTools }: Test): string =>
+  `${answeredBy ?? "The model"} answered in ${durationText(duration)}. It ${
+    hasStructuredOutput ? "takes" : "does not take"
+  } a JSON Schema for its answer and ${hasTools ? "calls" : "does not call"} tools.`;
