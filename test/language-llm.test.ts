@@ -365,6 +365,56 @@ test("no more calls at a time than an organization may have, whatever waits", as
   expect(model.asked).toHaveLength(2 * all);
 });
 
+describe("usage", () => {
+  const USAGE = "usage { inputTokens outputTokens cachedInputTokens cost currency }";
+  const READ = `query($id: ID!) { run(id: $id) { ${USAGE} steps { kind ${USAGE} } } usage(days: 1) { modelCost } }`;
+  const prices = { inputPerMillion: 1, outputPerMillion: 2, cachedInputPerMillion: 0.5, currency: "EUR" };
+  const task = (more: string): string => `{call: 'llm:1.0.0@default', with: {connection: priced, prompt: Hi, ${more}}}`;
+  let before: number;
+
+  test("is kept by step, questions asked again included, and by run with the runs below it", async () => {
+    await connect("priced", { prices });
+    await agentOf(server, `do: [{ask: ${task("maxTokens: 9")}}]`, "asks");
+    const child = "{run: {workflow: {namespace: test, name: asks, version: latest}}}";
+    const agent = await agentOf(server, `do: [{twice: ${task(CATEGORY)}}, {child: ${child}}, {none: {set: {a: 1}}}]`);
+    await server.clock.advance(24 * 3_600_000);
+    model.replies = ["no JSON", { category: "bug" }, "Hello"];
+    const { id } = await ran(server, agent);
+    const data = await server.data(READ, { id });
+    const of = (calls: number): object => ({
+      inputTokens: calls * 300,
+      outputTokens: calls * 40,
+      cachedInputTokens: 0,
+      cost: expect.closeTo(calls * 0.00038, 9),
+      currency: "EUR",
+    });
+    expect(data.run.steps.map(({ usage }: Data) => usage)).toEqual([of(2), null, null]);
+    expect(data.run.usage).toEqual(of(3));
+    expect(data.usage[0].modelCost).toBeCloseTo(3 * 0.00038, 9);
+    before = data.usage[0].modelCost;
+  });
+
+  test("of an answer that failed its task counts; without prices there are tokens and no cost", async () => {
+    model.replies = [ended("Once", "length")];
+    const failed = await runOf(server, `do: [{ask: ${task("maxTokens: 1")}}]`);
+    expect((await server.data(READ, { id: failed.id })).run.usage).toMatchObject({ inputTokens: 300, currency: "EUR" });
+    expect((await server.data(READ, { id: failed.id })).usage[0].modelCost).toBeCloseTo(before + 0.00038, 9);
+    model.replies = ["Hello"];
+    const { id } = await runOf(server, ask("prompt: Hi"));
+    const { run, usage } = await server.data(READ, { id });
+    expect(run.usage).toEqual({ inputTokens: 300, outputTokens: 40, cachedInputTokens: 0, cost: null, currency: null });
+    expect(usage[0].modelCost).toBeNull();
+  });
+
+  test("sums up no more runs than it may", async () => {
+    const most = LIMITS.runUsageRuns;
+    const each = `{call: 'each:1.0.0@default', with: {in: '\${ [range(${most})] }', concurrency: 30, do: [{child: {run: {workflow: {namespace: test, name: asks, version: latest, input: {}}}}}]}}`;
+    const id = await start(server, await agentOf(server, `do: [{ask: ${task("seed: 1")}}, {all: ${each}}]`));
+    expect((await until(server, id, ...ENDED)).status).toBe("completed");
+    expect((await server.data(READ, { id })).run.usage.inputTokens).toBe(most * 300);
+  });
+});
+
 // The last: it kills the server.
 test("after kill -9 between question and answer it is asked once more with the same key, and what was answered is not", async () => {
   const hung = held();

@@ -10,6 +10,7 @@ import { filesBelow } from "./source.ts";
 const HASHES: Record<string, string> = {
   "0001-start": "dd01135bedf79b81f7a192fae288dc8b2a59248922d90b03464dc48647554d2b",
   "0002-models": "e50e8bb8e1d4895b69c8732bf4edf8c1abd59601e26bcc91dd9fe1049218abbf",
+  "0003-model-calls": "ac3c7b8668aa5d7e4798428fac055bcb6678e75b16c2439d0510565f2e897454",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

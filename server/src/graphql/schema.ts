@@ -39,6 +39,7 @@ import { addSecrets } from "./people/secrets.ts";
 import { addSessions } from "./people/sessions.ts";
 import { addSignIn } from "./people/sign-in.ts";
 import { addStartAndCancel } from "./runs/start-and-cancel.ts";
+import { addModelUsage } from "./runs/model-usage.ts";
 import { addStepCounts } from "./runs/step-counts.ts";
 import { addSteps } from "./runs/steps.ts";
 import { addEvents } from "./triggers/events.ts";
@@ -82,6 +83,7 @@ export function createSchema(): GraphQLSchema {
   addStartAndCancel(builder, runFilter);
   addRerunAndRetry(builder);
   addSteps(builder, enums);
+  addModelUsage(builder);
   addStepCounts(builder, enums);
   addRunWaits(builder);
   addPlannedTasks(builder);

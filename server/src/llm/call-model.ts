@@ -10,6 +10,7 @@ import {
 } from "@ai-sdk/provider";
 import type { JsonObject } from "../lib/json/json.ts";
 import { OutboundError } from "../outbound/errors.ts";
+import type { Tokens } from "./connection.ts";
 import { LlmError, ofOutbound, ofStatus } from "./problem.ts";
 
 export type Message = { role: "user" | "assistant"; text: string };
@@ -33,9 +34,6 @@ export type ModelRequest = {
   /** Functions that the model may ask for; it is told what came of them with the next request. */
   tools?: readonly Tool[] | undefined;
 };
-
-/** Counts of the provider. Cached tokens are among the input tokens. */
-export type Tokens = { inputTokens: number; outputTokens: number; cachedInputTokens: number };
 
 /** `arguments`: JSON, as far as the model knows how to write it. */
 export type ToolCall = { id: string; name: string; arguments: string };

@@ -11,6 +11,9 @@ export const PROVIDERS = {
 } as const;
 export type ModelProvider = keyof typeof PROVIDERS;
 
+/** Counts of the provider. Cached tokens are among the input tokens. */
+export type Tokens = { inputTokens: number; outputTokens: number; cachedInputTokens: number };
+
 /** Prices of a million tokens. Without `cachedInputPerMillion`, cached tokens cost what the others do. */
 export type ModelPrices = {
   inputPerMillion: number;
@@ -19,6 +22,16 @@ export type ModelPrices = {
   /** ISO 4217. */
   currency: string;
 };
+
+/** In the currency of the prices. */
+export function costOf(
+  { inputTokens, outputTokens, cachedInputTokens }: Tokens,
+  { inputPerMillion, outputPerMillion, cachedInputPerMillion }: ModelPrices,
+): number {
+  const input = (inputTokens - cachedInputTokens) * inputPerMillion;
+  const cached = cachedInputTokens * (cachedInputPerMillion ?? inputPerMillion);
+  return (input + cached + outputTokens * outputPerMillion) / 1_000_000;
+}
 
 /** Null: only the server's own limits. A day is one of UTC. */
 export type ModelLimits = { concurrency: number | null; tokensPerDay: number | null; costPerDay: number | null };

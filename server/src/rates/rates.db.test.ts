@@ -144,7 +144,7 @@ test("two processes add up what an organization used, by its day; what a databas
   for (const one of rates) one.usage.modelTokens(organizationId, 2 ** 31);
   await rates[1]![Symbol.asyncDispose]();
   expect(await rates[0]!.usage.read(organizationId, 1)).toEqual([
-    { date: "2026-11-21", requests: 10, refused: 2, runs: 1, steps: 3, modelTokens: 2 ** 31 - 1 },
+    { date: "2026-11-21", requests: 10, refused: 2, runs: 1, steps: 3, modelTokens: 2 ** 31 - 1, modelCost: 0 },
   ]);
   await database.query("alter table usage_days rename to away");
   rates[0]!.usage.run(organizationId);

@@ -22,8 +22,8 @@ type UsageCounts = {
   /** Tokens of questions to the language model and its answers, as it counted them. */
   modelTokens: number;
 };
-/** `date`: YYYY-MM-DD. */
-export type UsageDay = UsageCounts & { date: string };
+/** `date`: YYYY-MM-DD. `modelCost`: of agents' questions to models; null if one had no price, or there are two currencies. */
+export type UsageDay = UsageCounts & { date: string; modelCost: number | null };
 
 export type Usage = {
   request(organizationId: OrganizationId, isRefused: boolean): void;
@@ -125,11 +125,29 @@ async function readDays(
     [organizationId, dateOf(last - days), dateOf(last), MAX_INT],
     organizationId,
   );
-  const known = new Map(rows.map((row) => [row["date"], row as UsageDay]));
+  const known = new Map(rows.map((row) => [row["date"], row as Omit<UsageDay, "modelCost">]));
+  const costs = await readCosts(database, organizationId, { last, days });
   return Array.from({ length: days }, (_, ago) => {
     const date = dateOf(last - ago);
-    return known.get(date) ?? { date, ...NOTHING };
+    const modelCost = costs.get(date);
+    return { ...(known.get(date) ?? { date, ...NOTHING }), modelCost: modelCost === undefined ? 0 : modelCost };
   });
+}
+
+/** The costs of agents' questions to models, by day. */
+async function readCosts(
+  database: Database,
+  organizationId: OrganizationId,
+  { last, days }: { last: number; days: number },
+): Promise<Map<string, number | null>> {
+  const rows = await database.query(
+    `select to_char(called_at at time zone 'UTC', 'YYYY-MM-DD') as date,
+            case when bool_and(cost is not null) and count(distinct currency) = 1 then sum(cost)::float8 end as cost
+       from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3 group by 1`,
+    [organizationId, new Date((last - days + 1) * DAY_MS), new Date((last + 1) * DAY_MS)],
+    organizationId,
+  );
+  return new Map(rows.map((row) => [row["date"], row["cost"]]));
 }
 
 /** Counts that are not written yet. */

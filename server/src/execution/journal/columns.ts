@@ -4,7 +4,15 @@
  * asks for its value where rows are made (make-rows.ts).
  */
 import type { ActorKind } from "../../lib/actor.ts";
-import type { AgentId, ApprovalId, InstanceId, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
+import type {
+  AgentId,
+  ApprovalId,
+  InstanceId,
+  ModelConnectionId,
+  OrganizationId,
+  ProjectId,
+  RunId,
+} from "../../lib/ids.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
 import { bool, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
 
@@ -157,9 +165,31 @@ export const APPROVAL_CHANGE = {
   decided_at: ms(),
 };
 
+/** A call of a model that was answered. */
+export const MODEL_CALL = {
+  run_id: uuid<RunId>(),
+  organization_id: uuid<OrganizationId>(),
+  id: uuid<string>(),
+  step_number: int4(),
+  agent_id: uuid<AgentId>(),
+  project_id: uuid<ProjectId>(),
+  /** Null: the server's own. */
+  connection_id: nullable(uuid<ModelConnectionId>()),
+  connection: text(),
+  model: text(),
+  called_at: ms(),
+  input_tokens: int4(),
+  output_tokens: int4(),
+  cached_input_tokens: int4(),
+  /** A decimal number. */
+  cost: nullable(text()),
+  currency: nullable(text()),
+};
+
 export type StartRow = RowOf<typeof START>;
 export type UpdateRow = RowOf<typeof UPDATE>;
 export type StepRow = RowOf<typeof STEP>;
 export type AttemptRow = RowOf<typeof ATTEMPT>;
 export type ApprovalRow = RowOf<typeof APPROVAL>;
 export type ApprovalChange = RowOf<typeof APPROVAL_CHANGE>;
+export type ModelCallRow = RowOf<typeof MODEL_CALL>;

@@ -11,7 +11,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
 import { attemptRow, startRow, type StartOfRow, stepRow, textsOf, type Payload, type Texts } from "./make-rows.ts";
 import { isBetweenTries, type Change, type Head, type JournalStep, type RunState } from "./loaded-run.ts";
-import type { ApprovalRow, ApprovalChange, AttemptRow, StepRow } from "./columns.ts";
+import type { ApprovalRow, ApprovalChange, AttemptRow, ModelCallRow, StepRow } from "./columns.ts";
 import { OpenSteps } from "./open-steps.ts";
 import { enclosing } from "./step-keys.ts";
 import type { RunError } from "../run/run.ts";
@@ -59,6 +59,8 @@ export class Journal {
   #attempts: AttemptRow[] = [];
   #newApprovals: ApprovalRow[] = [];
   #approvalChanges: ApprovalChange[] = [];
+  /** Most runs ask no model. */
+  #modelCalls: ModelCallRow[] | undefined;
   #left: RunId[] = [];
   #woken = false;
   #inFlight: Promise<void> = Promise.resolve();
@@ -237,6 +239,12 @@ export class Journal {
     this.#newApprovals.push(row);
   }
 
+  /** Written with the step. */
+  countModelCall(step: JournalStep, row: ModelCallRow): void {
+    (this.#modelCalls ??= []).push(row);
+    this.touch(step);
+  }
+
   changeApproval(id: ApprovalId, status: ApprovalStatus, now: number): void {
     const { id: runId, organizationId } = this.head;
     this.#approvalChanges.push({ run_id: runId, organization_id: organizationId, id, status, decided_at: now });
@@ -334,6 +342,8 @@ export class Journal {
       write.bytes += write.start.input.length;
       if (brought) for (const row of brought) write.bytes += row.bytes;
     } else write.update = this.#update(now, payload, release, moved);
+    if (this.#modelCalls) write.modelCalls = this.#modelCalls;
+    this.#modelCalls = undefined;
     this.#start = undefined;
     this.#committedStatus = head.status;
     this.#dirty = new Set();

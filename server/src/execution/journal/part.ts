@@ -6,7 +6,7 @@
 import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import type { RowSet } from "../../storage/unnest.ts";
 import type { RunStatus } from "../../storage/schema.ts";
-import type { ApprovalChange, ApprovalRow, AttemptRow, StartRow, StepRow, UpdateRow } from "./columns.ts";
+import type { ApprovalChange, ApprovalRow, AttemptRow, ModelCallRow, StartRow, StepRow, UpdateRow } from "./columns.ts";
 
 export type PartRow = Record<string, unknown>;
 
@@ -29,6 +29,7 @@ export type Write = Happened & {
   attempts: AttemptRow[];
   approvals: ApprovalRow[];
   approvalChanges: ApprovalChange[];
+  modelCalls?: ModelCallRow[];
   /** About how much the payloads weigh, for the batch's limit. */
   bytes: number;
 };

@@ -1,7 +1,7 @@
 /** The parts of the statement (write.ts) that are the journal's own. */
 import { RowSet } from "../../storage/unnest.ts";
 import type { Part, PartRow } from "./part.ts";
-import { APPROVAL, APPROVAL_CHANGE, ATTEMPT, START, STEP, UPDATE } from "./columns.ts";
+import { APPROVAL, APPROVAL_CHANGE, ATTEMPT, MODEL_CALL, START, STEP, UPDATE } from "./columns.ts";
 
 type Columns = ConstructorParameters<typeof RowSet<PartRow>>[2];
 const rowSet = (alias: string, type: string, columns: Columns): RowSet<PartRow> => new RowSet(alias, type, columns);
@@ -12,6 +12,8 @@ const STEP_ROWS = rowSet("given_step", "step_row", STEP);
 const ATTEMPT_ROWS = rowSet("given_attempt", "attempt_row", ATTEMPT);
 const APPROVAL_ROWS = rowSet("given_approval", "approval_row", APPROVAL);
 const APPROVAL_CHANGES = rowSet("decision", "approval_change_row", APPROVAL_CHANGE);
+
+const MODEL_CALL_ROWS = rowSet("model_call", "model_call_row", MODEL_CALL);
 
 const pushAll = (from: readonly PartRow[], rows: PartRow[]): void => {
   for (const row of from) rows.push(row);
@@ -103,5 +105,17 @@ const DECISIONS: Part = {
           and (decision.run_id in (select id from live)) is true)`,
 };
 
+const MODEL_CALLS: Part = {
+  code: "m",
+  rows: MODEL_CALL_ROWS,
+  collect: ({ modelCalls }, rows) => modelCalls && pushAll(modelCalls, rows),
+  sql: (from) => `
+      written_model_calls as (
+        insert into model_calls (${MODEL_CALL_ROWS.list})
+        select ${MODEL_CALL_ROWS.selected.replace("model_call.cost", "model_call.cost::numeric")} from ${from}
+        where (model_call.run_id in (select id from live)) is true
+        on conflict do nothing)`,
+};
+
 /** In the order of the statement: the run, then what is written only with it. */
-export const JOURNAL_PARTS: readonly Part[] = [STARTS, UPDATES, STEPS, ATTEMPTS, APPROVALS, DECISIONS];
+export const JOURNAL_PARTS: readonly Part[] = [STARTS, UPDATES, STEPS, ATTEMPTS, APPROVALS, DECISIONS, MODEL_CALLS];

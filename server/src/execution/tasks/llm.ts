@@ -3,13 +3,13 @@ import type { BodyOf } from "../../definition/program.ts";
 import { quote } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { inTurns } from "../../fairness/slices.ts";
-import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
+import { newId, type OrganizationId, type ProjectId } from "../../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { shortenedTo } from "../../lib/text.ts";
 import { valueIn } from "../../llm/answer.ts";
 import type { Message, ModelAnswer, ModelRequest } from "../../llm/call-model.ts";
-import type { Connection } from "../../llm/connection.ts";
+import { costOf, type Connection } from "../../llm/connection.ts";
 import { isNotUnderstood, type Llm } from "../../llm/llm.ts";
 import { LlmError } from "../../llm/problem.ts";
 import type { ReadSecrets } from "../calls/authentication.ts";
@@ -174,10 +174,35 @@ class Conversation {
     const { connection: _, messages: __, ...rest } = this.#asked;
     const request: ModelRequest = { ...rest, messages, idempotencyKey };
     try {
-      return await this.#call(request);
+      const answer = await this.#call(request);
+      this.#count(answer);
+      return answer;
     } catch (error) {
       throw await this.#explained(error);
     }
+  }
+
+  #count({ usage, model }: ModelAnswer): void {
+    const { execution, step } = this.#frame;
+    const { head } = execution.journal;
+    const { id, name, prices } = this.#connection;
+    execution.journal.countModelCall(step, {
+      run_id: head.id,
+      organization_id: head.organizationId,
+      id: newId(),
+      step_number: step.number,
+      agent_id: head.agentId,
+      project_id: head.projectId,
+      connection_id: id ?? null,
+      connection: name,
+      model: model ? shortenedTo(model, LIMITS.nameCharacters) : this.#asked.model,
+      called_at: execution.now(),
+      input_tokens: usage.inputTokens,
+      output_tokens: usage.outputTokens,
+      cached_input_tokens: usage.cachedInputTokens,
+      cost: prices && costOf(usage, prices).toFixed(DECIMALS),
+      currency: prices && prices.currency,
+    });
   }
 
   /** An endpoint that knows no schemas is told in words. */
@@ -243,6 +268,9 @@ class Conversation {
     }
   }
 }
+
+/** The decimals of a cost: a token of a model at 0.01 a million costs 0.00000001. */
+const DECIMALS = 12;
 
 const OWN = "the server's model";
 const SAID_CHARACTERS = 500;

@@ -26,6 +26,7 @@ import type { RunDraft } from "../../run-drafts/draft-run-input.ts";
 import type { Found } from "../../run-drafts/fields/sentence.ts";
 import type { RunWait } from "../../runs/read/run-waits.ts";
 import type { CronInstant } from "../../triggers/kinds/cron/preview-cron.ts";
+import type { ModelUsage } from "../../runs/read/model-usage.ts";
 import type { StepCount } from "../../runs/read/step-counts.ts";
 import type { ErrorResponse } from "../../definition/workflow-error.ts";
 import type { Approval, Attempt, HttpResponse, Run, RunError, Step } from "../../execution/run/run.ts";
@@ -104,6 +105,7 @@ export type Objects = {
   Badges: Badges;
   RunWait: RunWait;
   Step: Step;
+  ModelUsage: ModelUsage;
   StepCount: StepCount;
   Attempt: Attempt;
   HttpResponse: HttpResponse;

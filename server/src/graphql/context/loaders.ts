@@ -45,6 +45,7 @@ import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "
 import { readRunVersions } from "../../runs/read/read-run-versions.ts";
 import { readBeginnings, readPayloads, type PayloadKey } from "../../runs/read/read-payloads.ts";
 import { listWaits, type RunWait, type WaitsKey } from "../../runs/read/run-waits.ts";
+import { usageOfSteps, type ModelUsage } from "../../runs/read/model-usage.ts";
 import { readStepNames } from "../../runs/read/step-names.ts";
 import { countChildren, countSteps, type StepCount } from "../../runs/read/step-counts.ts";
 import {
@@ -91,6 +92,7 @@ export class Loaders {
   #steps: Loader<StepsKey, Page<Step>> | undefined;
   #stepCount: Loader<RunId, number> | undefined;
   #childCounts: Loader<StepId, StepCount[]> | undefined;
+  #stepUsage: Loader<StepId, ModelUsage | null> | undefined;
   #waits: Loader<WaitsKey, RunWait[]> | undefined;
   #payload: Loader<PayloadKey, JsonText> | undefined;
   #beginning: Loader<PayloadKey, string> | undefined;
@@ -243,6 +245,13 @@ export class Loaders {
   get childCounts(): Loader<StepId, StepCount[]> {
     return (this.#childCounts ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
       countChildren(this.#rooms.runs, this.#organizationId, steps),
+    ));
+  }
+
+  /** The use of models by a step. */
+  get stepUsage(): Loader<StepId, ModelUsage | null> {
+    return (this.#stepUsage ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
+      usageOfSteps(this.#rooms.runs, this.#organizationId, steps),
     ));
   }
 

@@ -73,6 +73,12 @@ function addUsage(builder: Builder): void {
         scope: "inherited",
         description: "Tokens that the language model read and wrote, as it reports them. 0 if it reports none.",
       }),
+      modelCost: t.exposeFloat("modelCost", {
+        scope: "inherited",
+        nullable: true,
+        description:
+          "What agents' questions to language models cost. Null if a connection had no prices, or they have several currencies.",
+      }),
     }),
   });
   builder.queryField("usage", (t) =>

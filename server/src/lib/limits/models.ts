@@ -32,6 +32,12 @@ export const MODELS = {
     beyond: "the run of a further one leaves memory and asks again later",
     test: [DOOR, "as many wait as may"],
   },
+  runUsageRuns: {
+    value: 1_000,
+    bounds: "runs that `Run.usage` sums up: the run and those below it",
+    beyond: "further ones are not counted",
+    test: [LLM_TASK, "sums up no more runs than it may"],
+  },
   modelHoldSeconds: {
     value: 60,
     bounds:
