@@ -344,8 +344,6 @@ describe("a call", () => {
 
   test("goes on after kill -9 between start and answer: the key finds the run", async () => {
     const meta = { [KEY]: "after a crash" };
-    const lost = call("test_patient", {}, meta);
-    const given = lost.catch(() => "cut");
     const runs = async (): Promise<Data[]> =>
       (
         await server.data(
@@ -353,6 +351,7 @@ describe("a call", () => {
         )
       ).runs.nodes;
     const before = new Set((await runs()).map(({ id }: Data) => id));
+    const given = call("test_patient", {}, meta).catch(() => "cut");
     const begun = await eventually(async () => (await runs()).find(({ id }) => !before.has(id)));
     await server.kill();
     expect(await given).toBe("cut");

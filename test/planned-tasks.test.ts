@@ -52,6 +52,25 @@ const everything = (): object[] => [
   },
   { once: { try: [{ lone: fetchOne("/refuse/1", "lone") }], catch: { retry: { delay: { milliseconds: 1 } } } } },
   { dropped: { try: [{ lone: fetchOne("/refuse", "dropped") }], catch: { do: [set("lone")] } } },
+  {
+    unasked: {
+      try: [{ lone: { call: "llm:1.0.0@default", with: { prompt: "Hello" } } }],
+      catch: { do: [set("no model")] },
+    },
+  },
+  {
+    unheard: {
+      try: [
+        {
+          lone: {
+            call: "mcp",
+            with: { method: "tools/list", transport: { http: { endpoint: `${sink.url}/?run=none&step=mcp` } } },
+          },
+        },
+      ],
+      catch: { do: [set("no server")] },
+    },
+  },
   { race: { fork: { compete: true, branches: [{ slow: { wait: { hours: 1 } } }, set("fast")] } } },
   { child: { run: { workflow: { namespace: "test", name: "child", version: "1.0.0" } } } },
   { ask: { call: "approval:1.0.0@default", with: { question: "Sure?" } } },

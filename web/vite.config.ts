@@ -12,8 +12,11 @@ const LEAST_BYTES = 1_024;
 
 /** Packages of the editor, 340 kB: a page without one does without them. */
 const EDITOR = /[\\/](editor-look\.ts|node_modules[\\/](@codemirror|@lezer)[\\/].*)$/;
-/** Bytes of source: less than this joins what is shared by almost the same pages. */
-const SHARED_LEAST_BYTES = 60_000;
+/**
+ * Bytes of source: less than this joins what is shared by almost the same pages. Files that are joined may come to import each other
+ * (`oneWay`): from 30,000 on they did.
+ */
+const SHARED_LEAST_BYTES = 10_000;
 
 /**
  * Each file is a request, which costs the server and the browser more than a few bytes that a page does not need: what every page
@@ -45,13 +48,35 @@ const compressed = (): Plugin => ({
   },
 });
 
+/**
+ * Refuses files that import each other: one of them runs before what it uses is there, and which one depends on the page that is
+ * opened first.
+ */
+const oneWay = (): Plugin => ({
+  name: "one-way",
+  generateBundle(_, bundle) {
+    const importsOf = (name: string): string[] => {
+      const file = bundle[name];
+      return file?.type === "chunk" ? file.imports : [];
+    };
+    const done = new Set<string>();
+    const follow = (name: string, way: readonly string[]): void => {
+      if (way.includes(name)) this.error(`files of the UI import each other: ${[...way, name].join(" → ")}`);
+      if (done.has(name)) return;
+      for (const next of importsOf(name)) follow(next, [...way, name]);
+      done.add(name);
+    };
+    for (const name of Object.keys(bundle)) follow(name, []);
+  },
+});
+
 export default defineConfig({
   // PUBLIC_URL may carry a path: the server writes it before these (http/pages/pages.ts).
   base: "./",
   // Each answer has its own (http/pages/pages.ts).
   html: { cspNonce: "__CSP_NONCE__" },
   define: { __VERSION__: JSON.stringify(server.version) },
-  plugins: [compressed()],
+  plugins: [oneWay(), compressed()],
   build: {
     target: "es2023",
     // Those that know light-dark(): in others each colour would be a property that nothing sets.
