@@ -70,17 +70,18 @@ export async function findAgentRowByHash(
   beginning: string,
   hash: string,
 ): Promise<Agent | undefined> {
-  const { organizationId } = within;
+  const { organizationId, reach } = within;
   const [row] = await database.query(
     `select ${COLUMNS} from agents
        join (select id as in_project, handle || '_' as prefix from projects where organization_id = $1) p on in_project = project_id
       where organization_id = $1 and starts_with(prefix || handle, $2)
         and starts_with(encode(sha256(convert_to(prefix || handle, 'UTF8')), 'hex'), $3)
+        and ($4::uuid[] is null or project_id = any($4) or id = any($5))
       order by id limit 1`,
-    [organizationId, beginning, hash],
+    [organizationId, beginning, hash, reach?.projectIds ?? null, reach?.agentIds ?? null],
     organizationId,
   );
-  return reachedAgent(within, row && agentOf(row));
+  return row && agentOf(row);
 }
 
 /** By name, without archived ones. */

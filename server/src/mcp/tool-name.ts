@@ -10,28 +10,32 @@ export const isRunTool = (name: string): name is RunTool => RUN_TOOLS.some((tool
 
 /** No handle has an underscore, so two of them stand in no name that was not cut. */
 const CUT_MARK = "__";
-const HASH_CHARACTERS = 8;
+/** Nobody finds a second name to one of these. */
+const HASH_CHARACTERS = 16;
+const CUT_CHARACTERS = LIMITS.mcpToolNameCharacters - CUT_MARK.length - HASH_CHARACTERS;
 
 export function toolNameOf(project: string, handle: string): string {
   const name = `${project}_${handle}`;
   if (name.length <= LIMITS.mcpToolNameCharacters && !isRunTool(name)) return name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, HASH_CHARACTERS);
-  return `${name.slice(0, LIMITS.mcpToolNameCharacters - CUT_MARK.length - HASH_CHARACTERS)}${CUT_MARK}${hash}`;
+  return `${name.slice(0, CUT_CHARACTERS)}${CUT_MARK}${hash}`;
 }
 
 /** An agent as a tool's name tells it: by its handles, or by the beginning and the hash of a name that was cut. */
 export type NamedAgent = { project: string; handle: string } | { beginning: string; hash: string };
 
 const HANDLE = /^[a-z0-9-]+$/;
-const HASH = /^[0-9a-f]{8}$/;
+const HASH = /^[0-9a-f]{16}$/;
 
 /** Undefined if no agent can have the name. */
 export function agentNamedBy(tool: string): NamedAgent | undefined {
   if (tool.length > LIMITS.mcpToolNameCharacters || isRunTool(tool)) return undefined;
-  const cut = tool.indexOf(CUT_MARK);
+  // The beginning may end with an underscore.
+  const cut = tool.lastIndexOf(CUT_MARK);
   if (cut > 0) {
     const [beginning, hash] = [tool.slice(0, cut), tool.slice(cut + CUT_MARK.length)];
-    return HASH.test(hash) ? { beginning, hash } : undefined;
+    // A shorter beginning would be that of many.
+    return HASH.test(hash) && (cut === CUT_CHARACTERS || isRunTool(beginning)) ? { beginning, hash } : undefined;
   }
   const [project = "", handle = "", more] = tool.split("_");
   return more === undefined && HANDLE.test(project) && HANDLE.test(handle) ? { project, handle } : undefined;
