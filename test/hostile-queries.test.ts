@@ -7,6 +7,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { eventually, startTestServer, type Data, type ShownError, type TestServer } from "./client.ts";
 import { publish } from "./agents.ts";
 import { connectTo } from "./faults/audit.ts";
+import { ask as askMcp } from "./mcp-client.ts";
 import { MAIN_THREAD_MS } from "./meter.ts";
 import { stretchMs } from "./raw.ts";
 import { agentOf, runOf } from "./runs.ts";
@@ -119,6 +120,20 @@ describe("a request that has ended reads no further", () => {
     const error = { message: expect.stringContaining("60 s"), extensions: { code: "UNAVAILABLE", retryAfter: 1 } };
     expect(ended).toEqual(["none", { status: 503, errors: [error] }]);
     expect(readers).toBe(0);
+  });
+
+  test("at /mcp after 60 s too", async () => {
+    const { id: runId } = await runOf(server, "do: [{one: {set: {a: 1}}}]");
+    await using runs = await hold("runs");
+    const answer = askMcp(server, server.world.apiKey, "tools/call", { name: "get_run", arguments: { runId } });
+    await eventually(runs.waiting);
+    await server.clock.advance((LIMITS.requestSeconds - 5) * 1_000);
+    expect(await Promise.race([answer, sleep(300, "none")])).toBe("none");
+    await server.clock.advance(7_000);
+    expect(await answer).toMatchObject({
+      status: 503,
+      body: { id: 1, error: { code: 503, message: expect.stringContaining("60 s"), data: { retryAfter: 1 } } },
+    });
   });
 
   test("when its client has gone away", async () => {

@@ -39,6 +39,13 @@ describe("a message", () => {
       status: 400,
       body: { error: { code: -32_600, message: expect.stringContaining("200 characters") } },
     });
+    const number = "7".repeat(LIMITS.mcpMessageIdCharacters);
+    const withId = (text: string): string => JSON.stringify({ ...request, id: 0 }).replace('"id":0', `"id":${text}`);
+    expect(await send(server, token, withId(number))).toMatchObject({ status: 200, body: { result: {} } });
+    expect(await send(server, token, withId(`${number}7`))).toMatchObject({
+      status: 400,
+      body: { error: { code: -32_600 } },
+    });
   });
 
   test.each([

@@ -29,6 +29,11 @@ export type Graphql = {
   figures: GraphqlFigures & { readonly answersBudget: FairShare };
   /** Never throws. */
   answer(request: GraphqlRequest): Promise<Answer>;
+  /**
+   * Work for a request of another route: rejects when the request ends, or takes longer than a query may. `release`: called when
+   * nothing of it runs any longer.
+   */
+  inTime<Done>(ending: Ending, work: Promise<Done>, release?: () => void): Promise<Done>;
   /** A transport's refusal of a request. It counts like any other, so it may become RATE_LIMITED. Never throws. */
   refuse(error: unknown, asking: Asking, requestId: string): Promise<Refused>;
 } & Disposable;
@@ -62,6 +67,16 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       for (const ending of underWay) ending.end(reason);
     },
     figures: Object.assign(figures, { answersBudget: budget }),
+    inTime: (ending, work, release) =>
+      new Promise((resolve, reject) => {
+        begin(timed, ending, reject);
+        const over = (): void => {
+          underWay.delete(ending);
+          working.end();
+          release?.();
+        };
+        work.finally(over).then(resolve, reject);
+      }),
     refuse: async (error, asking, requestId) => {
       const begunAt = performance.now();
       return countAnswer(figures, refused(mask, await countInvalid(rates, error, asking), requestId), begunAt);
@@ -92,15 +107,20 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
 /** `underWay`: the requests that have no answer yet. */
 type Timed = Running & { underWay: Roll<Ending> };
 
+/** `reject`: called when the request ends, which it does by itself in time. */
+function begin({ handles, underWay, working }: Timed, ending: Ending, reject: (reason: Error) => void): void {
+  ending.endsAt = handles.clock.now() + LIMITS.requestSeconds * 1_000;
+  underWay.add(ending);
+  working.begin();
+  ending.onEnd(reject);
+}
+
 /** Rejects when the request ends first. Its resolvers notice before they read on, and then it is released. */
 const runInTime = (timed: Timed, request: GraphqlRequest): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const { handles, underWay, working } = timed;
+    const { underWay, working } = timed;
     const { ending, release } = request;
-    ending.endsAt = handles.clock.now() + LIMITS.requestSeconds * 1_000;
-    underWay.add(ending);
-    working.begin();
-    ending.onEnd(reject);
+    begin(timed, ending, reject);
     runOperation(timed, request).then(
       (answer) => {
         underWay.delete(ending);

@@ -48,13 +48,15 @@ export async function handleMcp(edge: McpEdge, exchange: Exchange, holdBack?: ()
     checkHead(edge, exchange);
     const caller = await admit(edge, exchange, NEEDS);
     const { text, release } = await readBody(request, edge.arrivals, () => caller);
+    let message: Message;
     try {
-      const message = readMessage(text, request.headers, (known) => (id = known));
+      message = readMessage(text, request.headers, (known) => (id = known));
       if (holdBack && !isUrgent(message)) throw overloaded();
-      await answerMessage(edge, exchange, { caller, message, answer });
-    } finally {
+    } catch (error) {
       release?.();
+      throw error;
     }
+    await answerMessage(edge, exchange, { caller, message, answer, release });
   } catch (error) {
     if (error instanceof Refusal && error.code === "UNAVAILABLE") holdBack?.();
     await refuse(edge, exchange, { answer, id }, error);
@@ -81,12 +83,17 @@ function checkHead({ isOwnOrigin }: McpEdge, { request }: Exchange): void {
   checkContentType(request.headers, JSON_ALONE);
 }
 
-type Asked = { caller: Caller; message: Message; answer: McpResponse };
+/** `release`: called when nothing holds the message any longer. */
+type Asked = { caller: Caller; message: Message; answer: McpResponse; release: (() => void) | undefined };
 
-async function answerMessage(edge: McpEdge, exchange: Exchange, { caller, message, answer }: Asked): Promise<void> {
+async function answerMessage(edge: McpEdge, exchange: Exchange, asked: Asked): Promise<void> {
+  const { caller, message, answer, release } = asked;
   const { id, method, params, isStateless, capabilities, progressToken } = message;
-  // There is nothing to be told: a client that gives a request up closes its connection.
-  if (id === undefined) return answer.accept();
+  if (id === undefined) {
+    release?.();
+    // There is nothing to be told: a client that gives a request up closes its connection.
+    return answer.accept();
+  }
   const { request } = exchange;
   const ending = new Ending();
   const { endings } = edge.connections.of(request.socket);
@@ -108,7 +115,7 @@ async function answerMessage(edge: McpEdge, exchange: Exchange, { caller, messag
         : (percent, text) => answer.tellProgress(progressToken, percent, text),
   };
   try {
-    const result = await answerMethod(edge, call, method, params);
+    const result = await edge.graphql.inTime(ending, answerMethod(edge, call, method, params), release);
     await answer.send(200, { jsonrpc: "2.0", id, result }, size);
   } catch (error) {
     size[Symbol.dispose]();
@@ -135,6 +142,7 @@ const CODES: Partial<Record<Code, number>> = {
   BAD_USER_INPUT: ERRORS.invalidParams,
   NOT_FOUND: ERRORS.invalidParams,
   CONFLICT: ERRORS.invalidParams,
+  QUERY_TOO_COMPLEX: ERRORS.invalidParams,
   INTERNAL_SERVER_ERROR: ERRORS.internal,
 };
 

@@ -51,8 +51,8 @@ function parse(text: string): Json {
 }
 
 function checkId(id: Json, name: string): void {
-  if (typeof id === "string" ? id.length <= LIMITS.mcpMessageIdCharacters : isNumber(id)) return;
-  const message = `${name} must be a number, or a string of at most ${LIMITS.mcpMessageIdCharacters} characters`;
+  if ((typeof id === "string" || isNumber(id)) && String(id).length <= LIMITS.mcpMessageIdCharacters) return;
+  const message = `${name} must be a string or a number of at most ${LIMITS.mcpMessageIdCharacters} characters`;
   throw new ProtocolError("invalidRequest", message);
 }
 

@@ -135,7 +135,7 @@ export const GRAPHQL = {
   waitSeconds: { value: 30, bounds: "`wait` of `runAgent`", test: BY_NAME },
   requestSeconds: {
     value: 60,
-    bounds: "a query or a mutation, `wait` included",
+    bounds: "a query, a mutation or a message to `/mcp`, waits included",
     beyond: "`UNAVAILABLE`",
     test: ["test/hostile-queries.test.ts", "after 60 s, with UNAVAILABLE"],
   },

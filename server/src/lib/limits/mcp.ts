@@ -20,7 +20,8 @@ export const MCP_LIMITS = {
   },
   mcpToolsBytes: {
     value: 1024 * 1024,
-    bounds: "a page of `tools/list`; one larger tool is a page of its own",
+    bounds:
+      "a page of `tools/list`, with the definitions that its tools are read from; one larger tool is a page of its own",
     beyond: "the rest is on further pages",
     test: ["server/src/mcp/list-tools.test.ts", "a page ends before the tool that would make it too large"],
   },
