@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { ask } from "./mcp-client.ts";
 import { connect, head, type Raw } from "./raw.ts";
 import type { World } from "./server.ts";
 import { acknowledged } from "./web-socket.ts";
@@ -72,6 +73,16 @@ test("a caller that opens ever more on many connections has its share; then a ne
   });
   expect(await run({ wait: 1 })).toMatchObject({ status: 503, errors: [{ message: refusal.message }] });
   expect(await run({})).toMatchObject({ status: 200, data: { runAgent: { status: expect.any(String) } } });
+  // A client of MCP sends the call again: so nothing may have been started.
+  const runs = async (): Promise<Data[]> =>
+    (await server.data("{ runs(first: 10) { nodes { id } } }", {}, flooding.apiKey)).runs.nodes;
+  const before = await runs();
+  const params = { name: "test_echo", arguments: {} };
+  expect(await ask(server, flooding.apiKey, "tools/call", params)).toMatchObject({
+    status: 503,
+    body: { error: { code: 503, message: refusal.message } },
+  });
+  expect(await runs()).toEqual(before);
 
   using neighbour = await acknowledged(server, server.world.apiKey);
   for (let count = 0; count < 100; count++)

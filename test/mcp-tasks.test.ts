@@ -112,6 +112,40 @@ describe("a client that declares tasks", () => {
     expect(Object.keys(rest)).toHaveLength(1);
   });
 
+  test("is asked about large contexts by their beginnings", async () => {
+    const text = "x".repeat(400_000);
+    const branch = (n: number): string =>
+      `{b${n}: {call: 'approval:1.0.0@default', with: {question: "q${n}", context: '\${ $workflow.input }'}}}`;
+    const branches = Array.from({ length: 10 }, (_, n) => branch(n));
+    const agentId = await agentOf(server, `do: [{all: {fork: {branches: [${branches.join(", ")}]}}}]`);
+    const taskId = await start(server, agentId, { text });
+    const messages = await eventually(async () => {
+      const { inputRequests = {} } = (await task("tasks/get", { taskId })).body.result as Data;
+      const found = Object.values(inputRequests as Data).map(({ params }) => params.message as string);
+      return found.length === 10 && found;
+    });
+    for (const message of messages) expect(message).toMatch(/^q\d\n\n\{"text": ?"x{1900,2000}…$/);
+  });
+
+  test("hears of its run also when the questions are too large to be asked", async () => {
+    const choices = Array.from({ length: 1_000 }, (_, n) => `${n}-${"x".repeat(150)}`);
+    const form = { type: "object", properties: { one: { type: "string", enum: choices } } };
+    const ask = `{ask: {call: 'approval:1.0.0@default', with: {question: Which?, form: ${JSON.stringify(form)}}}}`;
+    const each = `{call: 'each:1.0.0@default', with: {in: '\${ [range(20)] }', concurrency: 20, do: [${ask}]}}`;
+    await agentOf(server, `do: [{all: ${each}}]`, "large-questions");
+    const params = { name: "test_large-questions", arguments: {} };
+    const { body } = await task("tools/call", params);
+    const { runId } = body.result.structuredContent;
+    expect(body.result).toMatchObject({
+      isError: true,
+      content: [{}, { text: expect.stringContaining("get_run") }],
+      _meta: { "autograph/error": { code: "QUERY_TOO_COMPLEX" } },
+    });
+    expect((await task("tasks/get", { taskId: runId })).body.error).toMatchObject({ code: -32_602 });
+    expect(await readRun(server, runId)).toMatchObject({ status: "paused" });
+    await task("tasks/cancel", { taskId: runId });
+  });
+
   test("that may not decide only waits", async () => {
     const reader = await narrowedKey(server, [ids.approve], ["agents:read", "runs:read", "runs:start"]);
     const { taskId, status } = (await task("tools/call", { name: "test_approve", arguments: {} }, reader)).body.result;
@@ -187,9 +221,27 @@ describe("approvals", () => {
 
   test("a state that was not asked of this tool is refused", async () => {
     const runId = await start(server, ids.patient);
-    for (const requestState of [runId, "x", 7])
-      expect(
-        (await ask(server, token, "tools/call", { name: "test_approve", requestState, inputResponses: {} })).body.error,
-      ).toMatchObject({ code: -32_602, message: "requestState names no run of this tool" });
+    const refused = { code: -32_602, message: "requestState names no run of this tool" };
+    const goOn = async (requestState: unknown, key = token): Promise<Data> =>
+      (await ask(server, key, "tools/call", { name: "test_approve", requestState, inputResponses: {} })).body.error;
+    for (const requestState of [runId, "x", 7]) expect(await goOn(requestState)).toMatchObject(refused);
+    const other = await server.organization("stranger");
+    await publish(server, "approve", other);
+    const asked = await start(server, ids.approve);
+    expect(await goOn(asked, other.apiKey)).toMatchObject(refused);
+    const reader = await narrowedKey(server, [ids.approve], ["agents:read", "runs:read", "runs:start"]);
+    expect(await goOn(asked, reader)).toMatchObject({ code: 403, data: { scope: "approvals:decide" } });
+  });
+
+  test("what is decided after the run was cancelled changes nothing", async () => {
+    const elicitation = { capabilities: { elicitation: {} } };
+    const params = { name: "test_approve", arguments: {} };
+    const { inputRequests, requestState } = (await ask(server, token, "tools/call", params, elicitation)).body.result;
+    await call("cancel_run", { runId: requestState });
+    const content = { costCentre: "office" };
+    const inputResponses = { [Object.keys(inputRequests)[0]!]: { action: "accept", content } };
+    const late = await ask(server, token, "tools/call", { ...params, requestState, inputResponses }, elicitation);
+    expect(late.body.result).toMatchObject({ isError: true, structuredContent: { status: "cancelled" } });
+    expect((await readRun(server, requestState)).approvals.nodes).toMatchObject([{ status: "withdrawn" }]);
   });
 });

@@ -4,6 +4,7 @@ import { findAgent, findAgentByHash } from "../agents/find-agent.ts";
 import { published } from "../agents/published.ts";
 import type { Run } from "../execution/run/run.ts";
 import { isFinal } from "../execution/run/states.ts";
+import { Refusal } from "../lib/errors.ts";
 import { decodeId, encodeId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -15,22 +16,22 @@ import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
 import { IDEMPOTENCY_KEY } from "../lib/mcp/protocol.ts";
 import { ProtocolError, type Tool } from "./protocol.ts";
 import { answerQuestions, isAllDecided, isPutOff, openQuestions } from "./questions.ts";
-import { RUN_SCHEMA, runResult } from "./run-result.ts";
+import { RUN_SCHEMA, runResult, unshownResult } from "./run-result.ts";
 import { mayHaveTask, newTask } from "./tasks.ts";
 import { agentNamedBy, toolNameOf } from "./tool-name.ts";
-import { untilResumed, waitForRun } from "./wait.ts";
+import { untilResumed, waitEnd, waitForRun } from "./wait.ts";
 
-/** Undefined if it takes no runs meanwhile. */
+/** `read`: the characters of its definition. Undefined if it takes no runs meanwhile. */
 export async function agentTool(
   { agents }: Mcp,
   within: Within,
   { id }: Agent,
   project: string,
-): Promise<Tool | undefined> {
+): Promise<{ tool: Tool; read: number } | undefined> {
   const version = await published(agents, within, id);
   if (!version) return undefined;
-  const { agent, inputSchema } = version;
-  return {
+  const { agent, inputSchema, source } = version;
+  const tool = {
     name: toolNameOf(project, agent.handle),
     title: agent.name,
     // Models choose by it, and some clients take no tool without one.
@@ -38,6 +39,7 @@ export async function agentTool(
     inputSchema: { type: "object", ...inputSchema },
     outputSchema: RUN_SCHEMA,
   };
+  return { tool, read: source.length };
 }
 
 /** Whatever its status: what it refuses then says why. */
@@ -51,23 +53,36 @@ export async function findAgentTool({ agents }: Mcp, within: Within, name: strin
 
 /** Starts a run, or goes on with one that asked its client something. The caller may start runs. */
 export async function callAgent(mcp: Mcp, call: Call, agent: Agent, params: JsonObject): Promise<object> {
+  // Before the run starts: a client that is refused calls again.
+  using _place = call.beginWait();
   const run =
     params["requestState"] === undefined ? await begin(mcp, call, agent, params) : await goOn(mcp, call, agent, params);
-  // Asked at once again, a person who puts a decision off would be asked for ever.
-  if (isPutOff(params["inputResponses"])) return runResult(mcp, call, run, { failsWithRun: true });
-  return answerOf(mcp, call, await waitForRun(mcp, call, run, LIMITS.waitSeconds));
+  call.ending.throwIfOver();
+  try {
+    // Asked at once again, a person who puts a decision off would be asked for ever.
+    if (isPutOff(params["inputResponses"])) return await runResult(mcp, call, run, { failsWithRun: true });
+    return await answerOf(mcp, call, run);
+  } catch (error) {
+    if (error instanceof Refusal && !call.ending.isOver) return unshownResult(run, error);
+    throw error;
+  }
 }
 
-async function begin({ runs }: Mcp, call: Call, agent: Agent, params: JsonObject): Promise<Run> {
+/** Starts a run and waits for it. */
+async function begin(mcp: Mcp, call: Call, agent: Agent, params: JsonObject): Promise<Run> {
+  const { caller, ending, tellProgress } = call;
   const meta = isObject(params["_meta"]) ? params["_meta"] : {};
   const key = checkedKey(keyIn(meta), call.idempotencyKey, `_meta.${IDEMPOTENCY_KEY}`);
-  const { run } = await startRun(runs, call.caller, {
+  const end = waitEnd(mcp, LIMITS.waitSeconds);
+  const { run } = await startRun(mcp.runs, caller, {
     agentId: agent.id,
     input: params["arguments"] ?? {},
     path: "arguments",
     idempotencyKey: key,
+    // Progress is told of a run that has started.
+    ...(!tellProgress && { waitSeconds: LIMITS.waitSeconds, ending }),
   });
-  return run;
+  return tellProgress ? waitForRun(mcp, call, run, end) : run;
 }
 
 function keyIn({ [IDEMPOTENCY_KEY]: key }: JsonObject): string | undefined {
@@ -82,10 +97,13 @@ function keyIn({ [IDEMPOTENCY_KEY]: key }: JsonObject): string | undefined {
 async function goOn(mcp: Mcp, call: Call, agent: Agent, { requestState, inputResponses }: JsonObject): Promise<Run> {
   needScope(call, "runs:read");
   needScope(call, "approvals:decide");
+  const end = waitEnd(mcp, LIMITS.waitSeconds);
   const run = await stateRun(mcp, call, agent, requestState!);
   if (isObject(inputResponses)) await answerQuestions(mcp, call, run, inputResponses);
   const now = (await readRun(mcp.runs, call.caller, run.id)) ?? run;
-  return now.status === "paused" && (await isAllDecided(mcp, call, run)) ? untilResumed(mcp, call, now) : now;
+  if (isPutOff(inputResponses)) return now;
+  const resumes = now.status === "paused" && (await isAllDecided(mcp, call, run));
+  return waitForRun(mcp, call, resumes ? await untilResumed(mcp, call, now, end) : now, end);
 }
 
 async function stateRun({ runs }: Mcp, { caller }: Call, agent: Agent, state: Json): Promise<Run> {

@@ -6,7 +6,7 @@ import { callAgent, findAgentTool } from "./agent-tools.ts";
 import { needScope, type Call, type Mcp } from "./call.ts";
 import { listTools } from "./list-tools.ts";
 import { STATELESS, WITH_INITIALIZE } from "../lib/mcp/protocol.ts";
-import { ERROR_KEY, ProtocolError, SERVER_KEY, TASKS, type ToolResult } from "./protocol.ts";
+import { metaOf, ProtocolError, SERVER_KEY, TASKS, type ToolResult } from "./protocol.ts";
 import { callRunTool } from "./run-tools.ts";
 import { cancelTask, getTask, updateTask } from "./tasks.ts";
 import { isRunTool } from "./tool-name.ts";
@@ -88,8 +88,8 @@ async function callTool(mcp: Mcp, call: Call, params: JsonObject): Promise<objec
   }
 }
 
-const refusedResult = ({ code, message, details }: Refusal): ToolResult => ({
-  content: [{ type: "text", text: message }],
+const refusedResult = (refusal: Refusal): ToolResult => ({
+  content: [{ type: "text", text: refusal.message }],
   isError: true,
-  _meta: { [ERROR_KEY]: { code, ...details } },
+  _meta: metaOf(refusal),
 });

@@ -29,8 +29,8 @@ export async function listTools(mcp: Mcp, call: Call, cursor: Json | undefined):
   for (const agent of items) {
     ending.throwIfOver();
     const project = projects.get(agent.projectId);
-    const tool = project && (await agentTool(mcp, caller, agent, project.handle));
-    if (tool && !page.takes(tool)) return page.until(last);
+    const found = project && (await agentTool(mcp, caller, agent, project.handle));
+    if (found && !page.takes(found.tool, found.read)) return page.until(last);
     last = agent.id;
   }
   return hasNextPage ? page.until(last) : page.whole();
@@ -43,7 +43,7 @@ function afterOf(cursor: Json | undefined): AgentId | undefined {
   throw badInput("invalid_cursor", "the cursor is none that tools/list returned");
 }
 
-/** Holds tools until there are too many bytes of them. */
+/** Holds tools until there are too many bytes of them and of the definitions that they are read from, which takes longer. */
 export class ToolsPage {
   readonly #tools: Tool[];
   readonly #charge: Call["charge"];
@@ -54,12 +54,12 @@ export class ToolsPage {
     this.#charge = charge;
   }
 
-  /** Whether it was added. The first always is. Throws what `charge` does. */
-  takes(tool: Tool): boolean {
+  /** Whether it was added. The first always is. `read`: the size of its definition. Throws what `charge` does. */
+  takes(tool: Tool, read: number): boolean {
     const bytes = Buffer.byteLength(JSON.stringify(tool));
-    if (this.#bytes > 0 && this.#bytes + bytes > LIMITS.mcpToolsBytes) return false;
+    if (this.#bytes > 0 && this.#bytes + bytes + read > LIMITS.mcpToolsBytes) return false;
     this.#charge(bytes);
-    this.#bytes += bytes;
+    this.#bytes += bytes + read;
     this.#tools.push(tool);
     return true;
   }

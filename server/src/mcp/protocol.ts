@@ -1,11 +1,15 @@
 /** The words of the Model Context Protocol that this server uses: revisions, keys, shapes of messages. */
+import type { Refusal } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { ERRORS } from "../lib/mcp/protocol.ts";
 
 export const SERVER_KEY = "io.modelcontextprotocol/serverInfo";
 export const TASKS = "io.modelcontextprotocol/tasks";
 /** A key of `_meta` with the code and the fields of a refusal. */
-export const ERROR_KEY = "autograph/error";
+const ERROR_KEY = "autograph/error";
+
+/** The `_meta` of a result that says why something was refused. */
+export const metaOf = ({ code, details }: Refusal): object => ({ [ERROR_KEY]: { code, ...details } });
 
 /** A message that the protocol itself refuses, with its HTTP status. */
 export class ProtocolError extends Error {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { JsonText } from "../lib/json/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { elicitationSchema, messageOf } from "./questions.ts";
 
@@ -56,7 +55,7 @@ describe("the form of a question", () => {
 
 test("4,000 characters of a question stay, one more is cut", () => {
   const question = "q".repeat(LIMITS.mcpQuestionCharacters);
-  expect(messageOf({ question }, JsonText.ofText("null"))).toBe(question);
-  expect(messageOf({ question: `${question}q` }, null)).toHaveLength(LIMITS.mcpQuestionCharacters);
-  expect(messageOf({ question: "Pay?" }, JsonText.ofText('{"a":1}'))).toBe('Pay?\n\n{"a":1}');
+  expect(messageOf({ question }, "null")).toBe(question);
+  expect(messageOf({ question: `${question}q` }, undefined)).toHaveLength(LIMITS.mcpQuestionCharacters);
+  expect(messageOf({ question: "Pay?" }, '{"a":1}')).toBe('Pay?\n\n{"a":1}');
 });

@@ -5,11 +5,12 @@ import { isFinal } from "../execution/run/states.ts";
 import { Refusal } from "../lib/errors.ts";
 import { encodeId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
-import type { JsonText } from "../lib/json/json-text.ts";
+import { JsonText } from "../lib/json/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { shortenedTo } from "../lib/text.ts";
 import { canDecide, decideApproval, type Decision } from "../runs/decide-approval.ts";
 import { listApprovals } from "../runs/read/list-approvals.ts";
+import { BEGINNING, readBeginnings } from "../runs/read/read-payloads.ts";
 import type { Call, Mcp } from "./call.ts";
 import { readPayload } from "./read-payload.ts";
 
@@ -17,18 +18,15 @@ import { readPayload } from "./read-payload.ts";
 export async function openQuestions(mcp: Mcp, call: Call, run: Run): Promise<JsonObject> {
   if (isFinal(run.status) || !call.capabilities.hasForms) return {};
   const questions: JsonObject = {};
-  for (const approval of await decidable(mcp, call, run)) {
+  const approvals = await decidable(mcp, call, run);
+  const contexts = await readContexts(mcp, call, approvals);
+  for (const [index, approval] of approvals.entries()) {
     const form = await readPayload(mcp, call, approval.form, { of: "approval", id: approval.id, column: "form" });
     const requestedSchema = elicitationSchema(form?.value as JsonObject | undefined);
     if (!requestedSchema) continue;
-    const context = await readPayload(mcp, call, approval.context, {
-      of: "approval",
-      id: approval.id,
-      column: "context",
-    });
     questions[encodeId("approval", approval.id)] = {
       method: "elicitation/create",
-      params: { mode: "form", message: messageOf(approval, context), requestedSchema },
+      params: { mode: "form", message: messageOf(approval, contexts[index]), requestedSchema },
     };
   }
   return questions;
@@ -46,9 +44,28 @@ async function decidable({ runs }: Mcp, { caller }: Call, run: Run): Promise<App
   return items.filter((approval) => canDecide(approval, caller, runs.clock.now()));
 }
 
+/** As text. A question shows the beginning of a large one. */
+async function readContexts(
+  { runs }: Mcp,
+  { caller, charge }: Call,
+  approvals: readonly Approval[],
+): Promise<(string | undefined)[]> {
+  const large = approvals.filter(({ context }) => context !== null && !(context instanceof JsonText));
+  charge(large.length * BEGINNING);
+  const keys = large.map(({ id }) => ({ of: "approval", id, column: "context" }) as const);
+  const beginnings = new Map(
+    (await readBeginnings(runs, caller.organizationId, keys)).map((text = "", index) => [large[index], text]),
+  );
+  return approvals.map((approval) => {
+    if (approval.context instanceof JsonText) return approval.context.text;
+    const beginning = beginnings.get(approval);
+    return beginning !== undefined && beginning.length >= BEGINNING ? `${beginning}…` : beginning;
+  });
+}
+
 /** The question, and what it is asked about. */
-export function messageOf({ question }: Pick<Approval, "question">, context: JsonText | null): string {
-  const about = context === null || context.text === "null" ? "" : `\n\n${context.text}`;
+export function messageOf({ question }: Pick<Approval, "question">, context: string | undefined): string {
+  const about = context === undefined || context === "null" ? "" : `\n\n${context}`;
   return shortenedTo(`${question}${about}`, LIMITS.mcpQuestionCharacters);
 }
 

@@ -1,10 +1,11 @@
 /** A run as a tool answers it. */
 import type { Run, RunError } from "../execution/run/run.ts";
+import type { Refusal } from "../lib/errors.ts";
 import { encodeId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { stringify } from "../lib/json/json-text.ts";
 import type { Call, Mcp } from "./call.ts";
-import type { ToolResult } from "./protocol.ts";
+import { metaOf, type ToolResult } from "./protocol.ts";
 import { readPayload } from "./read-payload.ts";
 
 const STATUSES = [
@@ -43,6 +44,19 @@ export async function runResult(
     content: texts.map((text) => ({ type: "text", text })),
     structuredContent,
     ...(isError && { isError }),
+  };
+}
+
+/** A run that was started, when what it answers cannot be shown: the client must not start another. */
+export function unshownResult(run: Run, refusal: Refusal): ToolResult {
+  const structuredContent = { runId: encodeId("run", run.id), status: run.status, output: null };
+  const sentence = `The run was started, but what it answers cannot be shown: ${refusal.message}. get_run shows it. Do not start it again.`;
+  const texts = [stringify(structuredContent), sentence];
+  return {
+    content: texts.map((text) => ({ type: "text", text })),
+    structuredContent,
+    isError: true,
+    _meta: metaOf(refusal),
   };
 }
 

@@ -16,7 +16,7 @@ import type { Tool, ToolResult } from "./protocol.ts";
 import { readPayload } from "./read-payload.ts";
 import { RUN_SCHEMA, runResult } from "./run-result.ts";
 import { RUN_TOOLS, type RunTool } from "./tool-name.ts";
-import { waitForRun } from "./wait.ts";
+import { waitEnd, waitForRun } from "./wait.ts";
 
 type Definition = {
   scope: Scope;
@@ -53,10 +53,12 @@ const DEFINITIONS: Record<RunTool, Definition> = {
       required: ["runId"],
     },
     call: async (mcp, call, { runId, wait }) => {
+      using _place = Number(wait) > 0 ? call.beginWait() : undefined;
+      const end = waitEnd(mcp, Number(wait));
       const run = await readRun(mcp.runs, call.caller, idOf("run", runId, "Run"));
       if (!run) throw notFound("Run");
-      const now = await waitForRun(mcp, call, run, Number(wait));
-      return runResult(mcp, call, now, { failsWithRun: false });
+      const now = await waitForRun(mcp, call, run, end);
+      return await runResult(mcp, call, now, { failsWithRun: false });
     },
   },
   cancel_run: {

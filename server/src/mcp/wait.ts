@@ -1,41 +1,41 @@
 /** Waits for a run on behalf of a client that may want to hear of its progress. */
 import type { Run } from "../execution/run/run.ts";
-import { until } from "../lib/clock.ts";
 import { Ending } from "../lib/ending.ts";
-import { LIMITS } from "../lib/limits.ts";
 import { isFinal } from "../execution/run/states.ts";
 import { untilSettled } from "../runs/watch/wait-for-run.ts";
 import { watchRun, watchRunEvents } from "../runs/watch/watch-run.ts";
 import type { Call, Mcp } from "./call.ts";
 
-/** Returns when the run has ended or pauses, or after this long. Throws what ends the call. */
-export async function waitForRun({ runs }: Mcp, call: Call, run: Run, seconds: number): Promise<Run> {
-  if (isFinal(run.status) || seconds === 0) return run;
-  using _place = call.beginWait();
+/** When a wait of so many seconds is over. */
+export const waitEnd = ({ runs }: Pick<Mcp, "runs">, seconds: number): number => runs.clock.now() + seconds * 1_000;
+
+/** Returns when the run has ended or pauses, or at this time. Throws what ends the call, which has a place among those that wait. */
+export async function waitForRun({ runs }: Mcp, call: Call, run: Run, end: number): Promise<Run> {
+  const seconds = (end - runs.clock.now()) / 1_000;
+  if (isFinal(run.status) || seconds <= 0) return run;
   using settled = untilSettled(runs, run, seconds, call.ending);
   using _told = tellProgress({ runs }, call, run);
-  const now = await settled.result();
+  const now = await settled.run();
   call.ending.throwIfOver();
-  return now.run;
+  return now;
 }
 
 /**
- * Returns when a run whose questions are all decided goes on: the process that has it in memory writes so a moment later. Or after 30 s. Throws
+ * Returns when a run whose questions are all decided goes on: the process that has it in memory writes so a moment later. Or at this time. Throws
  * what ends the call.
  */
-export async function untilResumed({ runs }: Mcp, call: Call, run: Run): Promise<Run> {
+export async function untilResumed({ runs }: Mcp, call: Call, run: Run, end: number): Promise<Run> {
   const { caller, ending } = call;
-  using _place = call.beginWait();
   const over = new Ending();
-  const end = (): void => over.end();
-  ending.onEnd(end);
-  until(runs.clock, runs.clock.now() + LIMITS.waitSeconds * 1_000, over.signal).then(end, () => {});
+  const stop = (): void => over.end();
+  ending.onEnd(stop);
+  using _stopping = runs.waits.add(stop);
+  using _late = runs.clock.at(end, stop);
   let last = run;
   for await (const now of await watchRun(runs, caller, run.id, over.signal)) {
     last = now;
     if (now.status !== "paused") break;
   }
-  end();
   ending.throwIfOver();
   return last;
 }
@@ -48,7 +48,7 @@ function tellProgress({ runs }: Pick<Mcp, "runs">, { caller, ending, tellProgres
     ending.onEnd(end);
     const tell = async (): Promise<void> => {
       let [percent, message]: [number, string | undefined] = [0, undefined];
-      for await (const { run: now, step } of await watchRunEvents(runs, caller, run.id, 0, over.signal)) {
+      for await (const { run: now, step } of await watchRunEvents(runs, caller, run.id, run.revision, over.signal)) {
         if (over.isOver) return;
         if (step) message = `${step.name}: ${step.status}`;
         if (!now || now.progress <= percent) continue;

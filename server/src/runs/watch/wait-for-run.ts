@@ -57,6 +57,13 @@ class WaitForRun implements Disposable {
     return this.#seen.whole() ?? (await read(this.#runs, this.#which));
   }
 
+  /** Without its steps, of a run that was there before this one listened. */
+  async run(): Promise<Run> {
+    await this.#look();
+    await this.#settled.promise;
+    return readHead(this.#runs, this.#which);
+  }
+
   [Symbol.dispose](): void {
     this.#subscription[Symbol.dispose]();
     this.#waiting[Symbol.dispose]();
@@ -103,9 +110,14 @@ class Seen {
 const isSettled = ({ status }: Pick<Run, "status">): boolean => isFinal(status) || status === "paused";
 
 /** The run before its steps, so that one that has ended has all of them. */
-async function read(runs: Runs, { organizationId, id }: Which): Promise<Settled> {
+async function read(runs: Runs, which: Which): Promise<Settled> {
+  const run = await readHead(runs, which);
+  const steps = await listSteps(runs, which, { first: LIMITS.stepsListed });
+  return { run, steps: steps.hasNextPage ? undefined : steps.items };
+}
+
+async function readHead(runs: Runs, { organizationId, id }: Which): Promise<Run> {
   const run = await readRun(runs, allOf(organizationId), id);
   if (!run) throw new Error(`run ${id} is gone`);
-  const steps = await listSteps(runs, { organizationId, id }, { first: LIMITS.stepsListed });
-  return { run, steps: steps.hasNextPage ? undefined : steps.items };
+  return run;
 }
