@@ -1,5 +1,6 @@
 /** Waits for a run on behalf of a client that may want to hear of its progress. */
 import type { Run } from "../execution/run/run.ts";
+import { until } from "../lib/clock.ts";
 import { Ending } from "../lib/ending.ts";
 import { isFinal } from "../execution/run/states.ts";
 import { untilSettled } from "../runs/watch/wait-for-run.ts";
@@ -30,7 +31,8 @@ export async function untilResumed({ runs }: Mcp, call: Call, run: Run, end: num
   const stop = (): void => over.end();
   ending.onEnd(stop);
   using _stopping = runs.waits.add(stop);
-  using _late = runs.clock.at(end, stop);
+  using _over = { [Symbol.dispose]: stop };
+  until(runs.clock, end, over.signal).then(stop, () => {});
   let last = run;
   for await (const now of await watchRun(runs, caller, run.id, over.signal)) {
     last = now;
