@@ -119,12 +119,11 @@ describe("a client that declares tasks", () => {
     const branches = Array.from({ length: 10 }, (_, n) => branch(n));
     const agentId = await agentOf(server, `do: [{all: {fork: {branches: [${branches.join(", ")}]}}}]`);
     const taskId = await start(server, agentId, { text });
-    const messages = await eventually(async () => {
-      const { inputRequests = {} } = (await task("tasks/get", { taskId })).body.result as Data;
-      const found = Object.values(inputRequests as Data).map(({ params }) => params.message as string);
-      return found.length === 10 && found;
+    const requests = await eventually(async (): Promise<Data[] | undefined> => {
+      const found: Data[] = Object.values((await task("tasks/get", { taskId })).body.result.inputRequests ?? {});
+      return found.length === 10 ? found : undefined;
     });
-    for (const message of messages) expect(message).toMatch(/^q\d\n\n\{"text": ?"x{1900,2000}…$/);
+    for (const { params } of requests) expect(params.message).toMatch(/^q\d\n\n\{"text": ?"x{1900,2000}…$/);
   });
 
   test("hears of its run also when the questions are too large to be asked", async () => {
