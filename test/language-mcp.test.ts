@@ -1,18 +1,15 @@
-/** The language over the wire: `call: mcp`, against the official servers and hostile ones. */
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+/** The language over the wire: `call: mcp`, against the official servers and one of our own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";
-import { startEndpoint, type Endpoint, type EndpointAnswer } from "./endpoint.ts";
+import { startEndpoint, type Endpoint } from "./endpoint.ts";
+import { CALL, callsTo, json, refusal, result, typed, type With } from "./mcp-calls.ts";
 import { startEverything, startStateless, type Served } from "./mcp-servers.ts";
 import { agentOf, ENDED, runOf, until } from "./runs.ts";
 import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const HOUR_MS = 3_600_000;
-const CALL = { method: "tools/call", parameters: { name: "price", arguments: { id: "7" } } };
 
 let server: MovedServer;
 let endpoint: Endpoint;
@@ -33,31 +30,7 @@ beforeEach(() => {
   for (const one of [stateless, both, everything]) one.asked.length = 0;
 });
 
-type With = { url?: string; transport?: object; [key: string]: unknown };
-
-/** A task `ask`; `more` stands beside `with`. */
-const task = ({ url = endpoint.url, transport = { http: { endpoint: url } }, ...given }: With, more = {}): string =>
-  JSON.stringify({ ask: { call: "mcp", with: { transport, ...given }, ...more } });
-const asks = (given: With, more?: object): Promise<Data> =>
-  runOf(server, `do: [${task(given, more)}]\noutput: {as: '\${ {it: .} }'}`);
-const outputOf = async (given: With): Promise<Data> => {
-  const { output, error } = await asks(given);
-  expect(error).toBe(null);
-  return output.it;
-};
-const errorOf = async (given: With, more?: object): Promise<Data> => (await asks(given, more)).error;
-const typed = (type: string) => expect.stringMatching(new RegExp(`/${type}$`));
-
-const json = (body: unknown, status = 200, headers = {}): EndpointAnswer => ({
-  status,
-  headers: { "content-type": "application/json", ...headers },
-  body: JSON.stringify(body),
-});
-const result = (value: object): EndpointAnswer => json({ jsonrpc: "2.0", id: 1, result: value });
-const refusal = (code: number, message: string, status = 400, data?: object): EndpointAnswer =>
-  json({ jsonrpc: "2.0", id: 1, error: { code, message, ...(data && { data }) } }, status);
-const asked = (index: number): Data => JSON.parse(endpoint.seen[index]!.body);
-const methods = (): string[] => endpoint.seen.map(({ body }) => (body === "" ? "end" : JSON.parse(body).method));
+const { task, asked, methods, outputOf, errorOf } = callsTo(() => ({ server, endpoint }));
 
 describe("a server of 2026-07-28", () => {
   test("answers each method of the standard, in one request each", async () => {
@@ -144,6 +117,42 @@ describe("a server of 2026-07-28", () => {
     await outputOf(CALL);
     const pages = Array(LIMITS.mcpPagesOfTools).fill("tools/list");
     expect(methods()).toEqual(["tools/call", ...pages, "tools/call"]);
+  });
+
+  test("is looked through no further if its cursor is too long", async () => {
+    for (const [more, pages] of [
+      [0, 2],
+      [1, 1],
+    ] as const) {
+      const nextCursor = "x".repeat(LIMITS.mcpCursorCharacters + more);
+      endpoint.reset();
+      endpoint.answers = [
+        refusal(-32_020, "headers are missing"),
+        result({ resultType: "complete", tools: [], nextCursor }),
+      ];
+      endpoint.answer = result({ resultType: "complete", tools: [] });
+      await outputOf(CALL);
+      expect(methods()).toEqual(["tools/call", ...Array(pages).fill("tools/list"), "tools/call"]);
+    }
+  });
+
+  test("that wants a header which two arguments claim, or whose name is none, has the last word", async () => {
+    const properties = {
+      a: { "x-mcp-header": "Same" },
+      b: { "x-mcp-header": "SAME" },
+      c: { "x-mcp-header": "a: b\r\nhost" },
+      d: { "x-mcp-header": "" },
+    };
+    endpoint.answers = [
+      refusal(-32_020, "headers are missing"),
+      result({ resultType: "complete", tools: [{ name: "price", inputSchema: { properties } }] }),
+      refusal(-32_020, "headers are wrong"),
+    ];
+    const parameters = { name: "price", arguments: { a: "1", b: "2", c: "3", d: "4" } };
+    expect((await errorOf({ method: "tools/call", parameters })).detail).toMatch(/-32020: headers are wrong$/);
+    expect(methods()).toEqual(["tools/call", "tools/list", "tools/call"]);
+    const own = Object.entries(endpoint.seen[2]!.headers).filter(([name]) => name.startsWith("mcp-param-"));
+    expect(own).toEqual([["mcp-param-same", expect.stringMatching(/^[12]$/)]]);
   });
 });
 
@@ -247,76 +256,6 @@ describe("a tool's own error", () => {
   });
 });
 
-describe("what a server answers wrongly", () => {
-  const sse = (body: string): EndpointAnswer => ({ headers: { "content-type": "text/event-stream" }, body });
-  const event = (message: object): string => `data: ${JSON.stringify(message)}\n\n`;
-  const progress = event({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
-
-  test.each<[string, EndpointAnswer, string, number, RegExp]>([
-    ["parameters that it refuses", refusal(-32_602, "no such tool", 200), "validation", 400, /-32602: no such tool$/],
-    ["an error of its own", refusal(-32_603, "it broke", 200), "communication", 500, /-32603: it broke$/],
-    ["an error of its own that looks older", refusal(-32_603, "broke", 400), "communication", 400, /: broke$/],
-    ["a method that it has not", refusal(-32_601, "no such", 404), "communication", 404, /-32601: no such$/],
-    ["an error of its own with a status", refusal(-32_603, "it broke", 500), "communication", 500, /: it broke$/],
-    ["401", { status: 401, body: "who?" }, "communication", 401, /answered 401 Unauthorized: who\?$/],
-    ["429", { status: 429 }, "communication", 429, /answered 429/],
-    ["a redirect", { status: 307, headers: { location: "/b" } }, "communication", 307, /answered 307/],
-    ["nothing", { status: 200 }, "communication", 500, /not answer as an MCP server: it sent nothing$/],
-    ["a page", { headers: { "content-type": "text/html" }, body: "<p>" }, "communication", 500, /sent text\/html/],
-    ["broken JSON", { headers: { "content-type": "application/json" }, body: "{" }, "communication", 500, /JSON/],
-    ["JSON of no message", json([1]), "communication", 500, /application\/json without an answer/],
-    ["a stream without its answer", sse(progress), "communication", 500, /event-stream without an answer/],
-    ["a stream of another's answer", sse(event({ id: 9, result: {} })), "communication", 500, /without an answer/],
-    ["a question back", result({ resultType: "input_required" }), "communication", 500, /asks for input/],
-    ["a kind of result not known", result({ resultType: "task" }), "communication", 500, /of type "task"/],
-  ])("%s", async (_, answer, type, status, detail) => {
-    endpoint.answer = answer;
-    expect(await errorOf(CALL)).toMatchObject({ type: typed(type), status, detail: expect.stringMatching(detail) });
-    expect(endpoint.seen).toHaveLength(1);
-  });
-
-  test("progress before the answer, and lines that mean nothing, are passed over", async () => {
-    const answer = JSON.stringify(
-      { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "é" }] } },
-      null,
-      1,
-    );
-    const lines = answer.split("\n").map((line) => `data: ${line}`);
-    endpoint.answer = sse(`: hello\r\n\r\nid: 1\ndata:\n\n${progress}event: message\n${lines.join("\n")}\n\n`);
-    expect(await outputOf(CALL)).toEqual({ content: [{ type: "text", text: "é" }] });
-  });
-
-  test("more than an answer may have ends the call, announced or without end", async () => {
-    const bytes = Buffer.alloc(64 * 1024, "data: {}\n\n");
-    const endless = createServer((request, response) => {
-      const isAnnounced = request.url === "/announced";
-      response.writeHead(200, {
-        "content-type": "text/event-stream",
-        ...(isAnnounced && { "content-length": 100 * 1024 * 1024 }),
-      });
-      const more = (): void => void (!response.destroyed && response.write(bytes, () => setImmediate(more)));
-      request.resume().once("end", more);
-    }).listen(0, "127.0.0.1");
-    await once(endless, "listening");
-    const origin = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`;
-    for (const path of ["/announced", "/endless"])
-      expect(await errorOf({ ...CALL, url: origin + path })).toMatchObject({
-        type: typed("communication"),
-        detail: expect.stringMatching(/is larger than 1048576 bytes$/),
-      });
-    endless.closeAllConnections();
-    endless.close();
-  });
-
-  test("a connection that is cut is communication", async () => {
-    const cut = createServer((request) => request.socket.destroy()).listen(0, "127.0.0.1");
-    await once(cut, "listening");
-    const url = `http://127.0.0.1:${(cut.address() as AddressInfo).port}`;
-    expect(await errorOf({ ...CALL, url })).toMatchObject({ type: typed("communication") });
-    cut.close();
-  });
-});
-
 describe("time", () => {
   /** Starts a call that is never answered, and moves the clock on. */
   const patience = async (given: With, ms: number, more?: object): Promise<Data> => {
@@ -338,48 +277,6 @@ describe("time", () => {
   test("the task's timeout ends it too, an hour at most", async () => {
     const { error } = await patience({}, HOUR_MS, { timeout: { after: "PT2H" } });
     expect(error.type).toMatch(/\/timeout$/);
-  });
-});
-
-describe("credentials", () => {
-  const TOKEN = "a-token-no-one-may-see-x";
-  const secretly = (given: With): string =>
-    `use: {secrets: [mcpToken]}\ndo: [${task({
-      ...given,
-      transport: {
-        http: { endpoint: { uri: endpoint.url, authentication: { bearer: { token: "${ $secrets.mcpToken }" } } } },
-      },
-    })}]`;
-  beforeAll(() =>
-    server.data("mutation($input: SetSecretInput!) { setSecret(input: $input) { id } }", {
-      input: { projectId: server.world.projectId, name: "mcpToken", value: TOKEN },
-    }),
-  );
-
-  test("go with each message, and nothing of what comes back has them", async () => {
-    const content = [{ type: "text", text: `you sent ${TOKEN}, ${Buffer.from(TOKEN).toString("base64")}` }];
-    endpoint.answers = [
-      { status: 400 },
-      json({ jsonrpc: "2.0", id: 0, result: { protocolVersion: "2025-11-25" } }),
-      { status: 202 },
-      result({ content }),
-    ];
-    const run = await runOf(server, secretly(CALL));
-    expect(run.output.content).toEqual([{ type: "text", text: "you sent [redacted], [redacted]" }]);
-    expect(endpoint.seen.map(({ headers }) => headers.authorization)).toEqual(Array(4).fill(`Bearer ${TOKEN}`));
-    expect(JSON.stringify(run)).not.toContain(TOKEN);
-  });
-
-  test.each<[string, EndpointAnswer]>([
-    ["a tool's error", result({ isError: true, content: [{ type: "text", text: `bad ${TOKEN}` }] })],
-    ["an error of the protocol", refusal(-32_602, `bad ${TOKEN}`, 200, { token: TOKEN })],
-    ["a refusal", { status: 403, body: TOKEN }],
-    ["a kind of result", result({ resultType: TOKEN })],
-  ])("are hidden in %s", async (_, answer) => {
-    endpoint.answer = answer;
-    const run = await runOf(server, secretly(CALL));
-    expect(run.error.detail).toContain("[redacted]");
-    expect(JSON.stringify(run)).not.toContain(TOKEN);
   });
 });
 

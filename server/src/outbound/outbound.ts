@@ -120,9 +120,9 @@ async function call(
   options: OutboundRequest,
   { calls, charge, clock, idleMs }: { calls: FairPool; charge: Charge; clock: Clock; idleMs: number },
 ): Promise<OutboundResponse> {
-  const { organizationId, signal, timeoutMs, redirect } = options;
+  const { organizationId, signal, timeoutMs, limitMs = timeoutMs, redirect } = options;
   const timedOut = (): Error =>
-    new OutboundError("timeout", `${next.url.origin} did not answer in full within ${timeoutMs / 1_000} s`);
+    new OutboundError("timeout", `${next.url.origin} did not answer in full within ${limitMs / 1_000} s`);
   let next = first;
   const interruption = new Interruption(signal, clock, timeoutMs, timedOut);
   const place = calls.open(organizationId);

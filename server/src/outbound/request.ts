@@ -32,6 +32,8 @@ export type OutboundRequest = {
   signal: AbortSignal;
   /** For the whole call: waiting for a connection, redirects and reading included. */
   timeoutMs: number;
+  /** The time limit that the error names: of all requests, if this is one of several. */
+  limitMs?: number;
   /** Called when the answer or the error has come: the caller gets it once this resolves, at once if undefined. */
   turn?: () => Promise<void> | undefined;
   /** Parses the answer, whose body counts as held until this resolves. */

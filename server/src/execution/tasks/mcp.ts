@@ -48,10 +48,11 @@ export const createRunMcp =
       async perform(request, context) {
         const authentication = await authenticationOf(frame, body.authentication, call.readSecrets);
         const timeout = request["timeout"];
-        const limitMs = timeout === undefined ? (task.timeout ? LONGEST_MS : TIMEOUT_MS) : asDuration(timeout);
-        const endsAt = execution.now() + Math.min(limitMs, LONGEST_MS);
+        const ownMs = timeout === undefined ? (task.timeout ? LONGEST_MS : TIMEOUT_MS) : asDuration(timeout);
+        const limitMs = Math.min(ownMs, LONGEST_MS);
+        const endsAt = execution.now() + limitMs;
         const leftMs = (): number => Math.max(1, endsAt - execution.now());
-        return call.perform(request, { ...context, authentication, leftMs, takesErrors: body.takesErrors });
+        return call.perform(request, { ...context, authentication, limitMs, leftMs, takesErrors: body.takesErrors });
       },
     });
     return complete(frame, output);

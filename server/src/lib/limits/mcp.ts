@@ -60,4 +60,10 @@ export const MCP_LIMITS = {
     beyond: "the call goes out without them",
     test: ["test/language-mcp.test.ts", "is looked through twenty pages of tools"],
   },
+  mcpCursorCharacters: {
+    value: 4_096,
+    bounds: "the `nextCursor` by which a `call: mcp` asks for a further page of those tools",
+    beyond: "no further page is read",
+    test: ["test/language-mcp.test.ts", "is looked through no further if its cursor is too long"],
+  },
 } satisfies Record<string, Limit>;

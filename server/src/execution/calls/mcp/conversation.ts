@@ -30,6 +30,8 @@ export type Line = {
   conclude(answer: Answer, result: JsonObject): Promise<void>;
   /** The error of an answer that has no result. */
   refusal(answer: Answer): Promise<WorkflowError>;
+  /** A word of the server's as an error may repeat it. */
+  shownWord(value: Json): Promise<string>;
 };
 
 /** `revision`: the only one to speak. */
@@ -80,24 +82,32 @@ async function headersOfTool(line: Line, asked: Asked): Promise<Record<string, s
   let page: Page = {};
   for (let read = 0; read < LIMITS.mcpPagesOfTools; read++) {
     page = await readPage(line, asked, page.next);
-    if (page.headers || typeof page.next !== "string") break;
+    if (page.headers || page.next === undefined) break;
   }
   return page.headers ?? {};
 }
 
-/** A page of tools; `headers` if the tool is on it. */
-type Page = { headers?: Record<string, string>; next?: Json | undefined };
+/** A page of tools; `headers` if the tool is on it, `next` if another page follows. */
+type Page = { headers?: Record<string, string>; next?: string | undefined };
 
-async function readPage(line: Line, { parameters, ...asked }: Asked, cursor: Json | undefined): Promise<Page> {
+/** A cursor is held while the next page is waited for, and its answer no longer is. */
+const isCursor = (next: Json | undefined): next is string =>
+  typeof next === "string" && next.length <= LIMITS.mcpCursorCharacters;
+
+async function readPage(line: Line, { parameters, ...asked }: Asked, cursor: string | undefined): Promise<Page> {
   let page: Page = {};
   const list = { ...asked, method: "tools/list", parameters: cursor === undefined ? {} : { cursor } };
   await line.post(statelessMessage(list), async (answer) => {
     const { result } = answer.reply;
     if (!result) throw await line.refusal(answer);
-    const { tools, nextCursor: next } = result;
+    const { tools, nextCursor } = result;
     const isMeant = (tool: Json): boolean => isObject(tool) && tool["name"] === parameters["name"];
     const tool = Array.isArray(tools) ? (tools.find(isMeant) as JsonObject | undefined) : undefined;
-    page = tool ? { headers: parameterHeaders(tool["inputSchema"], parameters["arguments"]) } : { next };
+    page = tool
+      ? { headers: parameterHeaders(tool["inputSchema"], parameters["arguments"]) }
+      : isCursor(nextCursor)
+        ? { next: nextCursor }
+        : {};
   });
   return page;
 }
@@ -113,7 +123,7 @@ async function converseInSession(
   await line.post(initialize(asked, revision), async (answer) => {
     const { result } = answer.reply;
     if (!result) throw refusal ?? (await line.refusal(answer));
-    session = { revision: revisionIn(result, revision), id: answer.response.headers["mcp-session-id"] };
+    session = { revision: await revisionIn(result, revision, line), id: sessionIdIn(answer) };
   });
   try {
     await line.post(initialized(session!), async (answer) => {
@@ -124,17 +134,36 @@ async function converseInSession(
       if (!result) throw await line.refusal(answer);
       await line.conclude(answer, result);
     });
-  } finally {
-    // Without an id there is nothing to end. A server may refuse to.
-    if (session!.id !== undefined) await line.post(endOf(session!), async () => {}).catch(() => {});
+  } catch (error) {
+    // A run that was cancelled or timed out does not wait for this.
+    void end(line, session!);
+    throw error;
   }
+  await end(line, session!);
 }
 
-function revisionIn({ protocolVersion }: JsonObject, wanted: string | undefined): string {
+/** Without an id there is nothing to end. A server may refuse to. */
+async function end(line: Line, session: Session): Promise<void> {
+  if (session.id !== undefined) await line.post(endOf(session), async () => {}).catch(() => {});
+}
+
+/** The characters that the standard allows. */
+const SESSION_ID = /^[\x21-\x7e]+$/;
+
+function sessionIdIn({ response: { headers } }: Answer): string | undefined {
+  const id = headers["mcp-session-id"];
+  if (id === undefined || SESSION_ID.test(id)) return id;
+  throw WorkflowError.of(
+    "communication",
+    "the server gave its session an id that can't be sent back: it has other characters than the visible ones of ASCII",
+  );
+}
+
+async function revisionIn({ protocolVersion }: JsonObject, wanted: string | undefined, line: Line): Promise<string> {
   const known = wanted === undefined ? WITH_INITIALIZE : [wanted];
   const spoken = known.find((revision) => revision === protocolVersion);
   if (spoken !== undefined) return spoken;
-  const given = JSON.stringify(protocolVersion ?? null).slice(0, 40);
+  const given = await line.shownWord(protocolVersion ?? null);
   throw WorkflowError.of(
     "communication",
     `the server speaks the revision ${given} of MCP, and this call ${known.join(" or ")}`,

@@ -11,11 +11,11 @@ import { unhidden, type Credentials } from "../http-response.ts";
 import { headersOf, send } from "../send.ts";
 import type { Line } from "./conversation.ts";
 import type { Message } from "./message.ts";
-import { refusalIn } from "./outcome.ts";
+import { refusalIn, shownWord } from "./outcome.ts";
 import { replyIn } from "./reply.ts";
 
-/** How long the whole conversation may still take. */
-export type Limited = { leftMs(): number };
+/** How long the whole conversation may take, and how long it still may. */
+export type Limited = { limitMs: number; leftMs(): number };
 
 type Way = {
   calling: Calling;
@@ -27,12 +27,12 @@ type Way = {
   keep(): Promise<void>;
 };
 
-/** How long a server may take to end a session: the output is there already. */
+/** How long a server may take to end a session. */
 const GOODBYE_MS = 2_000;
 
 export function lineTo(request: JsonObject, way: Way): Line {
   const { calling, context, credentials, searching, keep } = way;
-  const { organizationId, signal, turn } = context;
+  const { organizationId, turn } = context;
   const hide = (text: string): void => credentials.hideToo(text);
   const { policy } = context.authentication;
   const show = async (response: OutboundResponse): Promise<HttpResponse> => {
@@ -44,12 +44,12 @@ export function lineTo(request: JsonObject, way: Way): Line {
   return {
     async post(message, taken) {
       const sent = outgoing(request, message, context);
-      const { method, url } = sent;
+      const { method, url, signal } = sent;
       const authorizer =
         policy && createAuthorizer(policy, { tokens: calling.tokens, organizationId, signal, method, url, hide });
       const answered = async (response: OutboundResponse): Promise<void> => {
         await searching(async () => {
-          const reply = await inTurns(replyIn(response, message.id), turn);
+          const reply = message.id === undefined ? {} : await inTurns(replyIn(response, message.id), turn);
           await taken({ response, reply });
         });
         if (!isConcluded) return;
@@ -66,12 +66,12 @@ export function lineTo(request: JsonObject, way: Way): Line {
     async refusal(answer) {
       return refusalIn(answer, { shown: await show(answer.response), credentials, turn });
     },
+    shownWord: (value) => shownWord(value, { credentials, turn }),
   };
 }
 
-/** The author's headers override ours; those of the protocol they can't name. */
+/** The author's headers override ours; those of the protocol they can't name. A session is ended even if the run was cancelled. */
 function outgoing(request: JsonObject, { headers, body }: Message, context: Way["context"]): OutboundRequest {
-  const left = context.leftMs();
   return {
     organizationId: context.organizationId,
     method: body ? "POST" : "DELETE",
@@ -84,8 +84,9 @@ function outgoing(request: JsonObject, { headers, body }: Message, context: Way[
     },
     body: body && JSON.stringify(body),
     redirect: false,
-    signal: context.signal,
+    signal: body ? context.signal : new AbortController().signal,
     turn: context.turn,
-    timeoutMs: body ? left : Math.min(left, GOODBYE_MS),
+    timeoutMs: body ? context.leftMs() : GOODBYE_MS,
+    limitMs: context.limitMs,
   };
 }

@@ -1,5 +1,4 @@
 /** Makes of an MCP server's answer the task's output, or an error of the language. */
-import { quote } from "../../../definition/text/problem.ts";
 import { WorkflowError, type ErrorResponse } from "../../../definition/workflow-error.ts";
 import { inTurns } from "../../../fairness/slices.ts";
 import { isObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
@@ -14,8 +13,9 @@ import type { RpcError } from "./reply.ts";
 
 type Hiding = { credentials: Credentials; turn: () => Promise<void> | undefined };
 
-/** The length of a text of the server that an error repeats. */
+/** The length of a text of the server that an error repeats, and of a word or a code of the protocol. */
 const SHOWN_CHARACTERS = 500;
+const WORD_CHARACTERS = 40;
 
 /** Throws WorkflowError: `tool` if the tool itself failed, unless the author takes that as the output. */
 export async function outputOf(
@@ -27,7 +27,7 @@ export async function outputOf(
   if (resultType === "input_required")
     throw WorkflowError.of("communication", `${host} asks for input before it answers, which a run can't give`);
   if (resultType !== "complete") {
-    const type = quote(String(resultType).slice(0, 40));
+    const type = await shownWord(resultType, hiding);
     throw WorkflowError.of("communication", `${host} answered with a result of type ${type}, which can't be read`);
   }
   if (result["isError"] === true && !takesErrors) throw await failureOf(response, result, hiding);
@@ -52,7 +52,7 @@ export async function refusalIn(
 ): Promise<WorkflowError> {
   if (error) return refusalOf(response, error, hiding);
   if (response.status > 299) return refusedBy(response, { shown, ...hiding });
-  const type = essenceOf(response.headers["content-type"]).slice(0, 40);
+  const type = await shownText(essenceOf(response.headers["content-type"]), hiding, WORD_CHARACTERS);
   const what = response.body.length === 0 ? "nothing" : `${type === "" ? "something" : type} without an answer to it`;
   const detail = `${hostOf(response)} did not answer as an MCP server: it sent ${what}`;
   return WorkflowError.of("communication", detail).answeredBy(
@@ -64,7 +64,7 @@ export async function refusalIn(
 async function refusalOf(response: OutboundResponse, error: RpcError, hiding: Hiding): Promise<WorkflowError> {
   const { code, message, data } = error;
   const said = await shownText(message, hiding);
-  const detail = `${hostOf(response)} answered with the error ${String(code).slice(0, 20)}: ${said}`;
+  const detail = `${hostOf(response)} answered with the error ${await shownWord(code, hiding)}: ${said}`;
   const refusal =
     code === ERRORS.invalidParams
       ? WorkflowError.of("validation", detail)
@@ -72,10 +72,15 @@ async function refusalOf(response: OutboundResponse, error: RpcError, hiding: Hi
   return refusal.answeredBy(await answerOf(response, { code, message, data }, hiding));
 }
 
-async function shownText(text: string, { credentials, turn }: Hiding): Promise<string> {
+/** Searched whole and then cut: the beginning of a credential may be too short to be recognised. */
+async function shownText(text: string, { credentials, turn }: Hiding, most = SHOWN_CHARACTERS): Promise<string> {
   const shown = await inTurns(credentials.hide(text), turn);
-  return shown.slice(0, SHOWN_CHARACTERS).toWellFormed();
+  return shown.slice(0, most).toWellFormed();
 }
+
+/** As JSON: a hostile server may send an object where a word belongs. */
+export const shownWord = (value: Json, hiding: Hiding): Promise<string> =>
+  shownText(JSON.stringify(value), hiding, WORD_CHARACTERS);
 
 /** The part that matters as `$error.response.body`, whether it came as JSON or in a stream. */
 function answerOf(response: OutboundResponse, part: JsonObject, { credentials, turn }: Hiding): Promise<ErrorResponse> {

@@ -12,7 +12,7 @@ export type RpcError = { code: Json; message: string; data: Json };
 export type Reply = { result?: JsonObject; error?: RpcError };
 
 /** `id`: of the message. In a stream anything else comes before its answer: progress, logs. */
-export function* replyIn({ body, headers }: OutboundResponse, id: number | undefined): Steps<Reply> {
+export function* replyIn({ body, headers }: OutboundResponse, id: number): Steps<Reply> {
   if (body.length === 0) return {};
   const essence = essenceOf(headers["content-type"]);
   if (isJson(essence)) return replyOf(parsed(decodeText(body, "utf-8")));
