@@ -3,7 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-export type Asked = { path: string; authorization: string | undefined; key: string | undefined; body: any };
+export type Asked = {
+  path: string;
+  headers: IncomingMessage["headers"];
+  authorization: string | undefined;
+  key: string | undefined;
+  body: any;
+};
 /** The answer: a text of the model, or whatever is done with the response. */
 export type Reply = string | object | ((response: ServerResponse) => void);
 
@@ -21,7 +27,8 @@ export async function startLlmService(): Promise<LlmService> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: unknown = JSON.parse(await text(request));
     const { authorization, "idempotency-key": key } = request.headers;
-    asked.push({ path: request.url!, authorization, key: key as string | undefined, body });
+    const { url, headers } = request;
+    asked.push({ path: url!, headers, authorization, key: key as string | undefined, body });
     const reply = service.replies.length > 1 ? service.replies.shift()! : service.replies[0]!;
     if (typeof reply === "function") reply(response);
     else response.setHeader("content-type", "application/json").end(JSON.stringify(completion(reply)));
@@ -62,6 +69,12 @@ const completion = (reply: string | object) => ({
   ],
   usage: { prompt_tokens: 300, completion_tokens: 40, total_tokens: 340 },
 });
+
+/** A body in the words of another protocol. */
+export const json =
+  (body: object): Reply =>
+  (response) =>
+    void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
 
 export const status =
   (code: number, headers: Record<string, string> = {}): Reply =>

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
-import { startLlmService, status, type LlmService } from "./llm-service.ts";
+import { json, startLlmService, status, type LlmService } from "./llm-service.ts";
+import { PROTOCOLS } from "./model-protocols.ts";
+import { runOf } from "./runs.ts";
 
 const KEY = "sk-planted-key";
 let operators: LlmService;
@@ -160,6 +162,42 @@ test("a test says who answered and what it can do", async () => {
   expect(projects.asked).toHaveLength(asked);
   await remove(id);
 });
+
+const USAGE = "query($id: ID!) { run(id: $id) { usage { inputTokens outputTokens cachedInputTokens cost currency } } }";
+const SCHEMA = "schema: {type: object, properties: {category: {enum: [billing, bug]}}, required: [category]}";
+
+test.each(Object.entries(PROTOCOLS))(
+  "%s is asked in its own protocol, and its answer, its tokens and its end are read",
+  async (provider, { path, header: [name, value], answer, most }) => {
+    const prices = { inputPerMillion: 1, outputPerMillion: 2, cachedInputPerMillion: 0.5, currency: "EUR" };
+    const { id } = await create({ name: provider, provider, prices });
+    const ask = (more: string): string =>
+      `do: [{ask: {call: 'llm:1.0.0@default', with: {connection: ${provider}, system: You sort mail., prompt: It broke., maxTokens: 50${more}}}}]`;
+    projects.replies = [json(answer('{"category":"bug"}', "stop"))];
+    const run = await runOf(server, ask(`, ${SCHEMA}`));
+    expect(run).toMatchObject({ status: "completed", output: { category: "bug" } });
+    expect((await server.data(USAGE, { id: run.id })).run.usage).toEqual({
+      inputTokens: 100,
+      outputTokens: 20,
+      cachedInputTokens: 60,
+      cost: expect.closeTo((40 + 60 * 0.5 + 20 * 2) / 1_000_000, 12),
+      currency: "EUR",
+    });
+    const [asked] = projects.asked;
+    expect(asked).toMatchObject({ path, headers: { [name]: value(KEY) }, key: expect.stringMatching(/^[\w-]{22}$/) });
+    expect(most(asked!.body)).toBe(50);
+    const body = JSON.stringify(asked!.body);
+    for (const words of ["You sort mail.", "It broke.", "billing"]) expect(body).toContain(words);
+    expect(JSON.stringify([run, asked!.path, body])).not.toContain("planted");
+    projects.replies = [json(answer("Once upon", "length"))];
+    expect((await runOf(server, ask(""))).error).toMatchObject({
+      type: expect.stringMatching(/model-answer$/),
+      detail: "the answer was cut by maxTokens (50). It begins: Once upon",
+    });
+    expect(projects.asked).toHaveLength(2);
+    await remove(id);
+  },
+);
 
 test("an organization tests at most so often a minute", async () => {
   const { id } = await create({ name: "often" });
