@@ -88,6 +88,7 @@ let published = 0;
 
 export class Reader implements AsyncDisposable {
   readonly #server: TestServer;
+  readonly #modelUrl: string;
   readonly #folder = mkdtempSync(path.join(tmpdir(), "reader-"));
   /** The newest of each kind, by its prefix. */
   readonly #ids = new Map<string, string>();
@@ -96,8 +97,17 @@ export class Reader implements AsyncDisposable {
   password: string;
   #key = "";
 
-  constructor(server: TestServer, password = PASSWORD) {
+  constructor({
+    server,
+    modelUrl,
+    password = PASSWORD,
+  }: {
+    server: TestServer;
+    modelUrl: string;
+    password?: string | undefined;
+  }) {
     this.#server = server;
+    this.#modelUrl = modelUrl;
     this.password = password;
     const bin = path.join(this.#folder, "bin");
     mkdirSync(bin);
@@ -118,13 +128,14 @@ export class Reader implements AsyncDisposable {
     // An agent that takes any object, for pages whose agents the reader makes up.
     const version = `1.0.${published++}`;
     const definition = `document: {dsl: '1.0.3', namespace: demo, name: anything, version: '${version}'}\ndo: [{a: {set: {b: 1}}}]\n`;
-    const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+    const publish =
+      "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id project { id } } }";
     const { publishAgent } = (await this.#server.graphql(publish, { definition }, this.#key)).data;
     const start = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
     const { runAgent } = (await this.#server.graphql(start, { input: { agentId: publishAgent.id } }, this.#key)).data;
     const invite = "mutation { inviteMember(input: {role: editor}) { url } }";
     const { inviteMember } = (await this.#server.graphql(invite, {}, this.#key)).data;
-    this.#learn(`${publishAgent.id} ${runAgent.id} ${inviteMember.url}`);
+    this.#learn(`${publishAgent.id} ${publishAgent.project.id} ${runAgent.id} ${inviteMember.url}`);
   }
 
   #learn(text: string): void {
@@ -141,6 +152,7 @@ export class Reader implements AsyncDisposable {
       .replaceAll("ws://127.0.0.1:4400", this.#server.url.replace("http", "ws"))
       .replaceAll("https://agents.example.org", this.#server.url)
       .replaceAll("{base}", this.#server.url)
+      .replaceAll("https://models.example.com/v1", this.#modelUrl)
       .replace(/"password": "…"/g, `"password": "${this.password}"`)
       .replace(/\b[0-9a-f]{4}…/g, this.#hash)
       .replaceAll("inv_…", this.#link)
@@ -199,9 +211,10 @@ export class Reader implements AsyncDisposable {
     this.#learn(JSON.stringify(data));
   }
 
-  /** The one mutation of the pages that has variables says in its table what is in them. */
+  /** The pages say in words what the variables of these two are. */
   #variables(text: string): Record<string, unknown> {
-    return text.includes("$input: RunAgentInput!") ? { input: { agentId: this.#ids.get("agent"), input: {} } } : {};
+    if (text.includes("$input: RunAgentInput!")) return { input: { agentId: this.#ids.get("agent"), input: {} } };
+    return text.includes("$apiKey: String") ? { projectId: this.#ids.get("project"), apiKey: "sk-of-the-reader" } : {};
   }
 
   async program(text: string): Promise<void> {

@@ -6,20 +6,28 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "./client.ts";
 import { blocksOf, commandsOf, Reader } from "./docs-reader.ts";
+import { startLlmService, toolCall, type LlmService } from "./llm-service.ts";
 
 /** The first one sets the server up. */
-const PAGES = ["cli", "api", "drafts", "operations", "triggers"];
+const PAGES = ["cli", "api", "drafts", "operations", "triggers", "models", "mcp"];
 
 let server: TestServer;
+/** In place of the model of docs/models.md: it is tested, and then asked. */
+let model: LlmService;
 /** The owner's, once a page has printed another. */
 let password: string | undefined;
 beforeAll(async () => {
-  server = await startTestServer({ fresh: true });
+  model = await startLlmService();
+  model.replies = [{ ok: true }, toolCall("confirm", { ok: true }), "Tuesday"];
+  server = await startTestServer({ fresh: true, env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
 
 test.for(PAGES)("what docs/%s.md tells one to type works, in its order", async (page) => {
-  await using reader = new Reader(server, password);
+  await using reader = new Reader({ server, modelUrl: model.url, password });
   const blocks = blocksOf(page);
   let isReady = false;
   for (const block of blocks) {
@@ -36,7 +44,7 @@ test.for(PAGES)("what docs/%s.md tells one to type works, in its order", async (
         const { output } = await reader.shell(command);
         // A call of a webhook that is answered starts a run.
         if (command.includes('curl "$WEBHOOK"')) expect(output, where).toMatch(/"runId":"run_/);
-        expect(output, where).not.toMatch(/"errors"|"code"|^autograph: |^bash: |^curl: |rror:/m);
+        expect(output, where).not.toMatch(/"errors"|"code"|"isError":true|^autograph: |^bash: |^curl: |rror:/m);
       }
     }
   }

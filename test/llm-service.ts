@@ -55,18 +55,15 @@ export const ended =
     response.end(JSON.stringify({ ...rest, choices: [{ ...choice, finish_reason: reason }] }));
   };
 
-const completion = (reply: string | object) => ({
+const completion = (reply: string | object) =>
+  completionOf({ role: "assistant", content: typeof reply === "string" ? reply : JSON.stringify(reply) }, "stop");
+
+const completionOf = (message: object, finish: string) => ({
   id: "chatcmpl-1",
   object: "chat.completion",
   created: 1_800_000_000,
   model: "test-model",
-  choices: [
-    {
-      index: 0,
-      message: { role: "assistant", content: typeof reply === "string" ? reply : JSON.stringify(reply) },
-      finish_reason: "stop",
-    },
-  ],
+  choices: [{ index: 0, message, finish_reason: finish }],
   usage: { prompt_tokens: 300, completion_tokens: 40, total_tokens: 340 },
 });
 
@@ -75,6 +72,19 @@ export const json =
   (body: object): Reply =>
   (response) =>
     void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+
+/** The model asks for a function to be called. */
+export const toolCall = (name: string, values: object): Reply =>
+  json(
+    completionOf(
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "call_1", type: "function", function: { name, arguments: JSON.stringify(values) } }],
+      },
+      "tool_calls",
+    ),
+  );
 
 export const status =
   (code: number, headers: Record<string, string> = {}): Reply =>

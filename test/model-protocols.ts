@@ -1,4 +1,4 @@
-/** What the providers of models answer, each in its own protocol, and where a question has its parts. */
+/** Answers of the providers of models, each in its own protocol, and where a question has its key and its maximum of tokens. */
 type Finish = "stop" | "length";
 export type Protocol = {
   path: string;

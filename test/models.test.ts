@@ -1,10 +1,9 @@
 /** Model connections: a project's default reads its sentences, its key goes to its own server alone, and a test says what it can do. */
-import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
-import { json, startLlmService, status, type LlmService } from "./llm-service.ts";
+import { json, startLlmService, status, toolCall, type LlmService } from "./llm-service.ts";
 import { PROTOCOLS } from "./model-protocols.ts";
 import { runOf } from "./runs.ts";
 
@@ -108,29 +107,9 @@ test("the default reads the sentences of its project's agents, with its key; wit
   expect([operators.asked.length, projects.asked.length]).toEqual([2, 1]);
 });
 
-const called = (response: ServerResponse): void =>
-  void response.setHeader("content-type", "application/json").end(
-    JSON.stringify({
-      id: "chatcmpl-2",
-      created: 1_800_000_000,
-      model: "small-2026",
-      choices: [
-        {
-          index: 0,
-          finish_reason: "tool_calls",
-          message: {
-            role: "assistant",
-            content: null,
-            tool_calls: [{ id: "call_1", type: "function", function: { name: "confirm", arguments: '{"ok": true}' } }],
-          },
-        },
-      ],
-    }),
-  );
-
 test("a test says who answered and what it can do", async () => {
   const { id } = await create({ name: "tested" });
-  projects.replies = [{ ok: true }, called];
+  projects.replies = [{ ok: true }, toolCall("confirm", { ok: true })];
   expect(await tested(id)).toMatchObject({
     answeredBy: "test-model",
     hasTools: true,
