@@ -24,7 +24,7 @@ const projectOf = (row: Row): Project => ({
 const shown = (within: Within, project: Project | undefined): Project | undefined =>
   project && showsProject(within, project.id) ? project : undefined;
 
-/** Throws BAD_USER_INPUT, or CONFLICT if the organization has a project with that handle or as many as it may. */
+/** Throws BAD_USER_INPUT, or CONFLICT if the organization has a project with that handle or `LIMITS.projectsPerOrganization` projects. */
 export async function createProject(
   projects: Projects,
   caller: Acting,

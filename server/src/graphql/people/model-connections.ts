@@ -210,7 +210,7 @@ function addCreate(builder: Builder, enums: Enums, { prices, limits }: Inputs): 
       type: "ModelConnection",
       description:
         "Creates a model connection. If it is the default, the project's former default is one no longer. " +
-        "CONFLICT if the project has a connection of this name, or as many as it may.",
+        `CONFLICT if the project has a connection of this name, or ${LIMITS.modelConnectionsPerProject} connections.`,
       args: { input: t.arg({ type: input, description: "Input of `createModelConnection`." }) },
       resolve: (_, { input: { projectId, baseUrl, apiKey, isDefault, ...given } }, context) =>
         createModelConnection(context.models, actingOf(context), {

@@ -117,7 +117,7 @@ function addMutations(builder: Builder): void {
       type: "Secret",
       description:
         "Creates a secret, or replaces the value of the project's secret of this name. The value cannot be read back. " +
-        "CONFLICT if the project already has as many secrets as it may.",
+        `CONFLICT if the project has ${LIMITS.secretsPerProject} other secrets.`,
       args: { input: t.arg({ type: set, description: "Input of `setSecret`." }) },
       resolve: (_, { input: { projectId, name, value } }, context) =>
         setSecret(context.secrets, actingOf(context), { projectId: idOf("project", projectId), name, value }),
