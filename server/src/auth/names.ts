@@ -19,13 +19,6 @@ const problem = (path: string, code: FieldCode, message: string): FieldProblem =
 
 export const isPlainText = (text: string): boolean => text.isWellFormed() && !CONTROL.test(text);
 
-/** A text that somebody sent, cut, and without what would break a line or a terminal: to be shown, never to be compared. */
-export const shownText = (text: string, most: number): string =>
-  text
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, "")
-    .slice(0, most)
-    .toWellFormed();
-
 /** `path` in dots from the argument, e.g. `input.name`. */
 export function nameProblem(text: string, path: string): FieldProblem | undefined {
   const name = tidyName(text);

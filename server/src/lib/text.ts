@@ -22,6 +22,13 @@ export function codePointsIn(text: string): number {
 export const shortenedTo = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
+/** A text that somebody sent, cut, and without what would break a line or a terminal: to be shown, never to be compared. */
+export const shownText = (text: string, most: number): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, "")
+    .slice(0, most)
+    .toWellFormed();
+
 /** A decomposed letter has a mark or two, and three only in writings that hardly anybody uses. */
 const MARKS = 4;
 

@@ -9,6 +9,8 @@ import {
   type LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import type { JsonObject } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { shownText } from "../lib/text.ts";
 import { OutboundError } from "../outbound/errors.ts";
 import type { Tokens } from "./connection.ts";
 import { LlmError, ofOutbound, ofStatus } from "./problem.ts";
@@ -43,7 +45,7 @@ export type ModelAnswer = {
   toolCalls: readonly ToolCall[];
   /** `length`: cut by `maxTokens`; `refused`: by the provider's filter. */
   finish: "stop" | "length" | "refused";
-  /** The model's name as the endpoint gave it. */
+  /** The model's name as the endpoint gave it, cut. Undefined if it gave none. */
   model: string | undefined;
   usage: Tokens;
 };
@@ -74,7 +76,8 @@ function answerOf({ content, finishReason, usage, response }: LanguageModelV4Gen
       toolCalls.push({ id: part.toolCallId, name: part.toolName, arguments: part.input });
   }
   const finish = FINISHES[finishReason.unified] ?? "stop";
-  return { text, toolCalls, finish, model: response?.modelId, usage: tokensOf(usage) };
+  const named = response?.modelId && shownText(response.modelId, LIMITS.nameCharacters);
+  return { text, toolCalls, finish, model: named || undefined, usage: tokensOf(usage) };
 }
 
 const FINISHES: Partial<Record<LanguageModelV4FinishReason["unified"], ModelAnswer["finish"]>> = {

@@ -1,5 +1,7 @@
 /** The `fetch` of a provider's package: our guarded sockets. */
 import type { OrganizationId } from "../lib/ids.ts";
+import { hasMoreValues } from "../lib/json/json-steps.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { textIn } from "../outbound/body-text.ts";
 import { tooLarge } from "../outbound/errors.ts";
 import type { Outbound, OutboundResponse } from "../outbound/outbound.ts";
@@ -35,5 +37,8 @@ export const guardedFetch =
     });
     if (body.length > mostBytes) throw tooLarge(host, mostBytes);
     onResponse({ status, headers });
-    return new Response(WITHOUT_BODY.has(status) ? null : textIn({ headers, body }), { status, headers });
+    const text = WITHOUT_BODY.has(status) ? null : textIn({ headers, body });
+    // A package checks each value: a megabyte of `{}` takes it two seconds. It finds an answer without a body unusable.
+    const isRead = text !== null && !hasMoreValues(text, LIMITS.modelAnswerValues);
+    return new Response(isRead ? text : null, { status, headers });
   };

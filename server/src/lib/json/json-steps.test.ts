@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseJson } from "./json.ts";
-import { jsonSteps } from "./json-steps.ts";
+import { hasMoreValues, jsonSteps } from "./json-steps.ts";
 import { LIMITS } from "../limits.ts";
 import { leastMs } from "../processor-time.testsuite.ts";
 
@@ -59,4 +59,10 @@ const DEAR = {
 test.for(Object.entries(DEAR))("%s are refused before they are read, within 30 ms", ([, text]) => {
   const read = (): unknown => expect(() => parseJson(text)).toThrow(`more than ${LIMITS.jsonSteps} parts`);
   expect(leastMs(30 * 3, read)).toBeLessThan(30 * 3);
+});
+
+test("values are counted with their brackets, up to a limit, and not within texts", () => {
+  expect(hasMoreValues('{"a,[": [1, {}], "b\\",,": "{"}', 5)).toBe(true);
+  expect(hasMoreValues('{"a,[": [1, {}], "b\\",,": "{"}', 6)).toBe(false);
+  expect(hasMoreValues('"an open text,,,,', 1)).toBe(false);
 });

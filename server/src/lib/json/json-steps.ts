@@ -7,6 +7,7 @@ const NEW_KEY = 8;
 
 const QUOTE = 34;
 const BACKSLASH = 92;
+const COMMA = 44;
 const COLON = 58;
 
 /** The keys that have followed a sequence of keys so far: mostly one key, else `others`. */
@@ -56,6 +57,17 @@ export function jsonSteps(text: string, most: number): number {
     } else if (code === 125 || code === 93) shape = open.pop() ?? root;
   }
   return steps;
+}
+
+/** Whether the text has more values and brackets than `most`: for a reader that does much for each. It may not be JSON. */
+export function hasMoreValues(text: string, most: number): boolean {
+  let values = 1;
+  for (let index = 0; index < text.length && values <= most; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfText(text, index + 1);
+    else if (code === COMMA || code === 123 || code === 91) values++;
+  }
+  return values > most;
 }
 
 /** The position of the closing quote, or the end of the text. */

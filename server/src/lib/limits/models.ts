@@ -2,17 +2,24 @@
 import { BY_NAME, type Limit } from "./limit.ts";
 
 const LLM_TASK = "test/language-llm.test.ts";
+const WAITING = "test/language-llm-waiting.test.ts";
 const DOOR = "server/src/llm/run-calls.test.ts";
 const PAUSE = "server/src/llm/pause.test.ts";
 
 export const MODELS = {
   modelMessages: { value: 1_000, bounds: "messages that a `call: llm` sends", test: BY_NAME },
   modelAnswerTokens: { value: 1_000_000, bounds: "`maxTokens` of a `call: llm`", test: BY_NAME },
+  modelAnswerValues: {
+    value: 10_000,
+    bounds: "JSON values around the text of a model's answer",
+    beyond: "the answer counts as none",
+    test: [LLM_TASK, "of more values around its text than may be"],
+  },
   modelCallSeconds: {
     value: 300,
     bounds: "a model's answer to a task without a `timeout`; with one it has an hour at most",
     beyond: "the task fails with `timeout`",
-    test: [LLM_TASK, "has five minutes to answer"],
+    test: [WAITING, "has five minutes to answer"],
   },
   modelCallsAtOnce: {
     value: 256,
@@ -24,12 +31,13 @@ export const MODELS = {
     value: 32,
     bounds: "calls of models by agents of one organization at a time",
     beyond: "further ones wait",
-    test: [LLM_TASK, "no more calls at a time than an organization may have"],
+    test: [WAITING, "no more calls at a time than an organization may have"],
   },
   modelCallsWaitingOwn: {
     value: 100,
     bounds: "calls of one organization that wait in memory for their turn",
-    beyond: "the run of a further one leaves memory and asks again later",
+    beyond:
+      "the run of a further one leaves memory and asks again after 2 s, 10 ms after the one before it, or up to ten minutes",
     test: [DOOR, "as many wait as may"],
   },
   runUsageRuns: {
