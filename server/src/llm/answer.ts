@@ -13,8 +13,10 @@ export function objectIn(answer: string): JsonObject | undefined {
 
 /** The JSON value that an answer is: alone, or between other words. Undefined if there is none. */
 export function valueIn(answer: string): Json | undefined {
+  const value = parsed(answer);
+  if (value !== undefined) return value;
   const [from, to] = [answer.search(/[[{]/), Math.max(answer.lastIndexOf("}"), answer.lastIndexOf("]"))];
-  return parsed(answer) ?? (from < 0 ? undefined : parsed(answer.slice(from, to + 1)));
+  return from < 0 ? undefined : parsed(answer.slice(from, to + 1));
 }
 
 function parsed(text: string): Json | undefined {

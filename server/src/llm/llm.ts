@@ -17,7 +17,8 @@ import type { Usage } from "../rates/usage.ts";
 import { callModel, type ModelAnswer, type ModelRequest } from "./call-model.ts";
 import type { Connection } from "./connection.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
-import { Pause } from "./pause.ts";
+import { Endpoints, type Endpoint } from "./endpoints.ts";
+import { Crowd } from "./crowd.ts";
 import { LLM_PROBLEMS, LlmError, type LlmProblem } from "./problem.ts";
 import { openProvider } from "./providers.ts";
 
@@ -68,11 +69,8 @@ type LlmOptions = {
   outbound: Outbound;
 };
 
-/** The state of a connection that is in use. */
-type Endpoint = { pause: Pause; slots: Slots };
-
-/** Connections that are asked now; one that is forgotten has no pause. */
-const ENDPOINTS = 1_000;
+/** Organizations whose calls were sent away. */
+const CROWDS = 1_000;
 
 export const createLlm = (options: LlmOptions): Llm & AsyncDisposable => new Door(options);
 
@@ -86,7 +84,10 @@ class Door implements Llm, AsyncDisposable {
   readonly #slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
   readonly #uses: RateWindows<OrganizationId>;
   readonly #runCalls = new Slots(LIMITS.modelCallsAtOnce, LIMITS.modelCallsAtOnceOwn / LIMITS.modelCallsAtOnce);
-  readonly #endpoints = new LRUCache<string, Endpoint>({ max: ENDPOINTS });
+  readonly #endpoints: Endpoints;
+  /** Calls that wait for a slot. */
+  readonly #waiting = new Map<OrganizationId, number>();
+  readonly #crowds = new LRUCache<OrganizationId, Crowd>({ max: CROWDS });
 
   constructor(options: LlmOptions) {
     const { own, clock, log } = options;
@@ -99,6 +100,7 @@ class Door implements Llm, AsyncDisposable {
       prices: null,
       limits: null,
     };
+    this.#endpoints = new Endpoints(clock);
     this.tests = new RateWindows(clock);
     this.#uses = new RateWindows(clock);
     this.#ownOutbound = createOutbound({ allow: ["0.0.0.0/0", "::/0"], clock, log });
@@ -127,8 +129,9 @@ class Door implements Llm, AsyncDisposable {
     request: ModelRequest,
   ): Promise<ModelAnswer> {
     const { host } = new URL(connection.baseUrl);
-    const endpoint = this.#endpointOf(connection);
+    const endpoint = this.#endpoints.of(connection);
     throwIfHeld(endpoint, host);
+    using _endpoint = this.#endpoints.use(connection, endpoint);
     using _slots = await this.#wait(connection, endpoint, { organizationId, signal });
     throwIfHeld(endpoint, host);
     using inTime = this.#inTime(host, timeoutMs, signal);
@@ -142,17 +145,29 @@ class Door implements Llm, AsyncDisposable {
   }
 
   /** The right to ask, until it is disposed: a slot of the connection, if it has a limit of its own, and one of all. */
-  async #wait(connection: Connection, { slots }: Endpoint, { organizationId, signal }: Use): Promise<Disposable> {
+  async #wait(connection: Connection, { slots }: Endpoint, by: Use): Promise<Disposable> {
     using taken = new DisposableStack();
     for (const from of connection.limits?.concurrency == null ? [this.#runCalls] : [slots, this.#runCalls]) {
-      if (from.waitingOf(organizationId) >= LIMITS.modelCallsWaitingOwn) {
-        const message = `${LIMITS.modelCallsWaitingOwn} calls of the organization wait for a model already`;
-        throw new LlmError("too_often", message, undefined, this.#options.clock.now() + CROWDED_MS);
-      }
-      if (!(await from.take(organizationId, signal))) signal.throwIfAborted();
-      taken.defer(() => from.release(organizationId));
+      if (!from.tryTake(by.organizationId)) await this.#waitFor(from, by);
+      taken.defer(() => from.release(by.organizationId));
     }
     return taken.move();
+  }
+
+  async #waitFor(from: Slots, { organizationId, signal }: Use): Promise<void> {
+    const waiting = this.#waiting.get(organizationId) ?? 0;
+    if (waiting >= LIMITS.modelCallsWaitingOwn) {
+      const message = `${LIMITS.modelCallsWaitingOwn} calls of the organization wait for a model already`;
+      throw new LlmError("too_often", message, undefined, this.#crowdOf(organizationId).next());
+    }
+    this.#waiting.set(organizationId, waiting + 1);
+    try {
+      if (!(await from.take(organizationId, signal))) signal.throwIfAborted();
+    } finally {
+      const left = this.#waiting.get(organizationId)! - 1;
+      if (left > 0) this.#waiting.set(organizationId, left);
+      else this.#waiting.delete(organizationId);
+    }
   }
 
   /** A signal that follows the caller's and ends after this long. */
@@ -185,9 +200,11 @@ class Door implements Llm, AsyncDisposable {
 
   /** The right to ask, until it is disposed. */
   #take(connection: Connection, organizationId: OrganizationId, host: string): Disposable {
-    const { pause, slots } = this.#endpointOf(connection);
+    const endpoint = this.#endpoints.of(connection);
+    const { pause, slots } = endpoint;
     if (pause.isOn()) throw new LlmError("rate_limited", `${host} asked for a pause`);
     using taken = new DisposableStack();
+    taken.use(this.#endpoints.use(connection, endpoint));
     const take = (from: Slots, message: string): void => {
       if (!from.tryTake(organizationId)) throw new LlmError("too_often", message);
       taken.defer(() => from.release(organizationId));
@@ -211,7 +228,7 @@ class Door implements Llm, AsyncDisposable {
   ): Promise<ModelAnswer> {
     const { organizationId } = by;
     const { host } = new URL(connection.baseUrl);
-    const { pause } = this.#endpointOf(connection);
+    const { pause } = this.#endpoints.of(connection);
     const fetch = guardedFetch({
       ...by,
       outbound: connection.id === undefined ? this.#ownOutbound : this.#options.outbound,
@@ -225,15 +242,10 @@ class Door implements Llm, AsyncDisposable {
     return answer;
   }
 
-  #endpointOf({ id, limits }: Connection): Endpoint {
-    const concurrency = limits?.concurrency ?? LIMITS.llmAtOnce;
-    const key = `${id ?? "own"} ${concurrency}`;
-    let endpoint = this.#endpoints.get(key);
-    if (!endpoint) {
-      endpoint = { pause: new Pause(this.#options.clock), slots: new Slots(concurrency) };
-      this.#endpoints.set(key, endpoint);
-    }
-    return endpoint;
+  #crowdOf(organizationId: OrganizationId): Crowd {
+    let crowd = this.#crowds.get(organizationId);
+    if (!crowd) this.#crowds.set(organizationId, (crowd = new Crowd(this.#options.clock)));
+    return crowd;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -242,9 +254,6 @@ class Door implements Llm, AsyncDisposable {
 }
 
 type InTime = { caller: AbortSignal; signal: AbortSignal } & Disposable;
-
-/** A call that finds too many waiting comes again after this long. */
-const CROWDED_MS = 2_000;
 
 function throwIfHeld({ pause }: Endpoint, host: string): void {
   const until = pause.heldUntil();

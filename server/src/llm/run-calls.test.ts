@@ -1,4 +1,6 @@
 /** The calls that runs may have under way at a model's door. */
+// Loaded first, so that a few turns of the event loop settle what is asked.
+import "@ai-sdk/openai-compatible";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
@@ -6,15 +8,16 @@ import { createLog } from "../lib/log/log.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Connection } from "./connection.ts";
+import type { OutboundResponse } from "../outbound/outbound.ts";
 import { createLlm } from "./llm.ts";
 
 const { modelCallsAtOnce, modelCallsAtOnceOwn, modelCallsWaitingOwn } = LIMITS;
 
 /** A door behind which nothing answers, and how often it was asked. */
-function opened() {
+function opened(answer: (asked: number) => Promise<OutboundResponse> = () => new Promise(() => {})) {
   const clock = testClock();
   let asked = 0;
-  const outbound = { request: () => (asked++, new Promise<never>(() => {})) };
+  const outbound = { request: () => answer(asked++) };
   const llm = createLlm({
     own: undefined,
     clock,
@@ -23,7 +26,7 @@ function opened() {
     operator: { has: async () => false },
     outbound,
   });
-  const call = (organizationId: OrganizationId): Promise<unknown> => {
+  const call = (organizationId: OrganizationId, own: Partial<Connection> = {}): Promise<unknown> => {
     const connection: Connection = {
       id: newId(),
       name: "cheap",
@@ -33,6 +36,7 @@ function opened() {
       apiKey: undefined,
       prices: null,
       limits: null,
+      ...own,
     };
     const by = { organizationId, signal: new AbortController().signal, timeoutMs: 60_000, turn: () => undefined };
     const answer = llm.call(connection, by, { messages: [{ role: "user", text: "Hi" }] });
@@ -67,4 +71,68 @@ test("of all organizations no more are under way than the process allows", async
     for (let calls = 0; calls < modelCallsAtOnceOwn; calls++) void call(own);
   }
   expect(await settle()).toBe(modelCallsAtOnce);
+});
+
+test("an organization's calls that wait are counted over all of its connections", async () => {
+  const { call, settle } = opened();
+  const own = newId<"organization">();
+  const narrow = { limits: { concurrency: 1, tokensPerDay: null, costPerDay: null } };
+  const [one, other] = [
+    { ...narrow, id: newId<"modelConnection">() },
+    { ...narrow, id: newId<"modelConnection">() },
+  ];
+  void call(own, one);
+  void call(own, other);
+  for (let count = 0; count < modelCallsWaitingOwn; count++) void call(own, count % 2 ? one : other);
+  expect(await settle()).toBe(2);
+  expect(await call(own, one)).toMatchObject({ problem: "too_often" });
+  expect(await call(own, other)).toMatchObject({ problem: "too_often" });
+  void call(own);
+  expect(await settle()).toBe(3);
+});
+
+test("calls that find no place come again one after the other, within ten minutes", async () => {
+  const { clock, call } = opened();
+  const own = newId<"organization">();
+  for (let count = 0; count < modelCallsAtOnceOwn + modelCallsWaitingOwn; count++) void call(own);
+  const times: number[] = [];
+  for (let count = 0; count < 200; count++)
+    times.push(((await call(own)) as { heldUntil: number }).heldUntil - clock.now());
+  expect(times.slice(0, 3)).toEqual([2_000, 2_010, 2_020]);
+  expect(new Set(times).size).toBe(200);
+});
+
+const REFUSED = {
+  status: 429,
+  statusText: "",
+  headers: { "retry-after": "60" },
+  body: new Uint8Array(),
+  url: "",
+  setCookies: [],
+};
+
+test("a connection in use keeps its limit, however many others are asked meanwhile", async () => {
+  const { call, settle } = opened((asked) => (asked === 0 ? new Promise(() => {}) : Promise.resolve(REFUSED)));
+  const own = newId<"organization">();
+  const narrow = {
+    id: newId<"modelConnection">(),
+    limits: { concurrency: 1, tokensPerDay: null, costPerDay: null },
+  };
+  void call(own, narrow);
+  expect(await settle()).toBe(1);
+  for (let count = 0; count < 1_001; count++) await call(newId<"organization">());
+  void call(own, narrow);
+  expect(await settle()).toBe(1_002);
+});
+
+test("a pause is of an endpoint and a key: another one is asked at once", async () => {
+  const { call, settle } = opened(async () => REFUSED);
+  const own = newId<"organization">();
+  const id = newId<"modelConnection">();
+  for (let times = 0; times < 2; times++)
+    expect(await call(own, { id, apiKey: "one" })).toMatchObject({ problem: "rate_limited" });
+  expect(await settle()).toBe(1);
+  await call(own, { id, apiKey: "two" });
+  await call(own, { id, apiKey: "two", baseUrl: "http://127.0.0.1:2/v1" });
+  expect(await settle()).toBe(3);
 });
