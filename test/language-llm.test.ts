@@ -2,12 +2,13 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
-import { ended, startLlmService, status, type LlmService } from "./llm-service.ts";
-import { agentOf, ENDED, ran, readRun, runOf, until } from "./runs.ts";
+import { eventually, startTestServer, type Data, type TestServer, type Variables } from "./client.ts";
+import { ended, held, startLlmService, status, type LlmService } from "./llm-service.ts";
+import { agentOf, ENDED, ran, runOf, until } from "./runs.ts";
 import { start } from "./agents.ts";
 
 const KEY = "sk-planted-0123456789";
+const DELETE = "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { name } }";
 const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
 
 let operators: LlmService;
@@ -40,17 +41,6 @@ const ask = (values: string, more = ""): string =>
   `do: [{ask: {call: 'llm:1.0.0@default', with: {connection: cheap, ${values}}${more}}}]`;
 const CATEGORY =
   "schema: {type: object, properties: {category: {type: string, enum: [billing, bug]}}, required: [category]}";
-/** Holds the answer until the test lets it go. */
-function held(): {
-  reply: (response: ServerResponse) => void;
-  release: (answer: (response: ServerResponse) => void) => void;
-} {
-  const waiting: ServerResponse[] = [];
-  return { reply: (response) => void waiting.push(response), release: (answer) => waiting.splice(0).forEach(answer) };
-}
-const send = (reply: string) => (response: ServerResponse) =>
-  (ended(reply, "stop") as (to: ServerResponse) => void)(response);
-
 describe("a question", () => {
   test("has what the author wrote, and its answer is the output; the key is shown nowhere", async () => {
     const run = await runOf(
@@ -112,17 +102,42 @@ describe("a question", () => {
     expect(JSON.stringify(failed)).not.toContain(new URL(operators.url).port);
     const id = await connect("chosen", { isDefault: true });
     expect((await runOf(server, body)).output).toBe("Hello");
-    await server.data(
-      "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { name } }",
-      {
-        input: { modelConnectionId: id },
-      },
+    await server.data(DELETE, { input: { modelConnectionId: id } });
+  });
+
+  test("of another organization over the server's own shows neither its place nor its model, and chooses none", async () => {
+    const world = await server.organization("guest");
+    const guest = {
+      world,
+      data: (text: string, variables?: Variables) => server.data(text, variables, world.apiKey),
+      graphql: (text: string, variables?: Variables) => server.graphql(text, variables, world.apiKey),
+    };
+    const body = (more = ""): string => `do: [{ask: {call: 'llm:1.0.0@default', with: {prompt: Hi${more}}}}]`;
+    const run = await runOf(guest, body());
+    expect(run).toMatchObject({ status: "completed", output: "from the operator's" });
+    expect(operators.asked[0]!.body.model).toBe("operators-model");
+    const chosen = await runOf(guest, body(", model: dearest"));
+    expect(chosen.error).toMatchObject({
+      type: expect.stringMatching(/configuration$/),
+      detail: expect.stringContaining("can't be chosen on the server's own connection"),
+    });
+    operators.replies = [status(404), "Hi"];
+    const failed = await runOf(guest, body());
+    expect(JSON.stringify([run, chosen, failed])).not.toMatch(
+      new RegExp(`operators-model|${new URL(operators.url).host}`),
     );
+    expect(operators.asked).toHaveLength(2);
+    // The operator's own organization sees and chooses it.
+    const own = await runOf(server, body());
+    expect(own.steps[0].input.model).toBe("operators-model");
+    expect((await runOf(server, body(", model: dearest"))).steps[0].input.model).toBe("dearest");
+    expect(operators.asked.at(-1)!.body.model).toBe("dearest");
   });
 
   test.each([
     ["prompt: '${ .none }'", "prompt is null, so nothing was asked"],
     ["prompt: ''", "prompt is empty, so nothing was asked"],
+    ["prompt: Hi, model: '${ \"m\" * 201 }'", "model must be a name of at most 200 characters"],
     ["messages: .none", "messages must be a list of 1 to 1000 messages, so nothing was asked"],
     [
       'messages: \'${ [{role: "system", content: "x"}] }\'',
@@ -173,12 +188,7 @@ do: [{outer: {do: [{ask: {call: 'llm:1.0.0@default', with: {connection: secretiv
   test("when the run comes to it fails with `configuration`", async () => {
     const id = await connect("fleeting");
     const agent = await agentOf(server, ask("prompt: Hi").replace("cheap", "fleeting"));
-    await server.data(
-      "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { name } }",
-      {
-        input: { modelConnectionId: id },
-      },
-    );
+    await server.data(DELETE, { input: { modelConnectionId: id } });
     const run = await ran(server, agent);
     expect(run.error).toMatchObject({
       type: expect.stringMatching(/configuration$/),
@@ -203,6 +213,15 @@ describe("an answer with a schema", () => {
       { role: "assistant", content: '{"category": "weather"}' },
       { role: "user", content: expect.stringContaining("category must be one of") },
     ]);
+  });
+
+  test("may be null", async () => {
+    model.replies = ["null"];
+    expect(await runOf(server, ask(`prompt: Hi, schema: {type: "null"}`))).toMatchObject({
+      status: "completed",
+      output: null,
+    });
+    expect(model.asked).toHaveLength(1);
   });
 
   test("that never fits is the error `model-answer`, with what came", async () => {
@@ -266,7 +285,40 @@ describe("an answer that is none", () => {
       (response) => void response.writeHead(400).end(JSON.stringify({ error: { message: `bad ${KEY}`, type: "x" } })),
     ];
     expect((await runOf(server, ask("prompt: Hi"))).error.detail).toContain("bad [redacted]");
+    // Also where its sentence is cut.
+    const long = `${"x".repeat(490)} ${KEY}`;
+    model.replies = [(response) => void response.writeHead(400).end(JSON.stringify({ error: { message: long } }))];
+    const { detail } = (await runOf(server, ask("prompt: Hi"))).error;
+    expect(detail).toContain("xxx [");
+    expect(detail).not.toContain("sk-");
   });
+});
+
+/** A whole answer, with other properties. */
+const answered = (own: object) => (response: ServerResponse) =>
+  void response.setHeader("content-type", "application/json").end(
+    JSON.stringify({
+      choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }],
+      ...own,
+    }),
+  );
+
+test("an answer whose model has a name that no row can keep is kept", async () => {
+  model.replies = [answered({ model: "sm\0all\ud800", usage: { prompt_tokens: 7 } })];
+  const run = await runOf(server, ask("prompt: Hi"));
+  expect(run).toMatchObject({ status: "completed", output: "Hello" });
+});
+
+test("an answer of more values around its text than may be counts as none: packages read each of them slowly", async () => {
+  const own = JSON.stringify({ choices: [{ index: 0, finish_reason: "stop", message: { content: "Hello" } }], x: [0] });
+  const values = own.match(/[,[{]/g)!.length + 1;
+  const x = Array<number>(LIMITS.modelAnswerValues - values).fill(0);
+  const reply = (zeros: number[]) => answered({ ...JSON.parse(own), x: zeros });
+  model.replies = [reply([0, ...x])];
+  expect((await runOf(server, ask("prompt: Hi"))).output).toBe("Hello");
+  model.replies = [reply([0, 0, ...x])];
+  const { error } = await runOf(server, ask("prompt: Hi"));
+  expect(error.detail).toContain("did not answer as a model does");
 });
 
 const MEGABYTE = Buffer.alloc(1_000_000, "x");
@@ -294,75 +346,6 @@ test("a retry repeats that call alone, with its own key", async () => {
     ["completed"],
     ["failed", "completed"],
   ]);
-});
-
-describe("time", () => {
-  test("a model has five minutes to answer, or as long as the task's timeout says", async () => {
-    const hung = held();
-    model.replies = [hung.reply];
-    const short = await start(server, await agentOf(server, ask("prompt: short")));
-    const long = await start(server, await agentOf(server, ask("prompt: long", ", timeout: {after: PT20M}")));
-    await eventually(() => model.asked.length === 2);
-    await server.clock.advance(LIMITS.modelCallSeconds * 1_000 + 1_000);
-    const late = await until(server, short, ...ENDED);
-    expect(late.error).toMatchObject({
-      type: expect.stringMatching(/timeout$/),
-      detail: expect.stringContaining(`did not answer within ${LIMITS.modelCallSeconds} s`),
-    });
-    hung.release(send("at last"));
-    expect(await until(server, long, ...ENDED)).toMatchObject({ status: "completed", output: "at last" });
-  });
-
-  test("429 with Retry-After holds all runs of the connection: they wait without a try, and go on", async () => {
-    model.replies = [status(429, { "retry-after": "600" })];
-    const tried =
-      "{catch: {retry: {limit: {attempt: {count: 1}}}}, try: [{ask: {call: 'llm:1.0.0@default', with: {connection: held, prompt: Hi}}}]}";
-    await connect("held");
-    const agent = await agentOf(server, `do: [{tried: ${tried}}]`);
-    const first = await start(server, agent);
-    await eventually(() => model.asked.length === 1);
-    const others = await Promise.all([start(server, agent), start(server, agent)]);
-    const ids = [first, ...others];
-    await eventually(async () => (await dueLater(ids)) === ids.length);
-    expect(model.asked).toHaveLength(1);
-    model.replies = ["Hello"];
-    await server.clock.advance(599_000);
-    expect(model.asked).toHaveLength(1);
-    await server.clock.advance(62_000);
-    for (const id of ids) {
-      const run = await until(server, id, ...ENDED);
-      expect(run).toMatchObject({ status: "completed", output: "Hello" });
-      expect(run.steps[0].attempts).toHaveLength(1);
-    }
-    expect(new Set(model.asked.map(({ key }) => key)).size).toBe(3);
-  });
-});
-
-/** How many of these runs have a model's call that waits. */
-async function dueLater(ids: string[]): Promise<number> {
-  const runs = await Promise.all(ids.map((id) => readRun(server, id)));
-  return runs.filter(({ status: is, steps }) => is === "running" && steps[0]?.status === "running").length;
-}
-
-test("no more calls at a time than an organization may have, whatever waits", async () => {
-  const hung = held();
-  model.replies = [hung.reply];
-  const all = LIMITS.modelCallsAtOnceOwn + LIMITS.modelCallsWaitingOwn + 3;
-  const each = `do: [{all: {call: 'each:1.0.0@default', with: {in: '\${ [range(${all})] }', concurrency: 100, do: [{ask: {call: 'llm:1.0.0@default', with: {connection: cheap, prompt: '\${ "\\(.)" }'}}}]}}}]`;
-  const twice = [await start(server, await agentOf(server, each)), await start(server, await agentOf(server, each))];
-  await eventually(() => model.asked.length === LIMITS.modelCallsAtOnceOwn);
-  await eventually(async () => (await readRun(server, twice[1]!)).steps.length > 100);
-  expect(model.asked).toHaveLength(LIMITS.modelCallsAtOnceOwn);
-  model.replies = ["Hello"];
-  hung.release(send("Hello"));
-  for (const id of twice) {
-    await eventually(async () => {
-      await server.clock.advance(2_000);
-      return (await readRun(server, id)).status === "completed";
-    });
-  }
-  expect(new Set(model.asked.map(({ key }) => key)).size).toBe(2 * all);
-  expect(model.asked).toHaveLength(2 * all);
 });
 
 describe("usage", () => {

@@ -92,3 +92,14 @@ export const status =
     void response
       .writeHead(code, { "content-type": "application/json", ...headers })
       .end(JSON.stringify({ error: { message: `status ${code}`, type: "test" } }));
+
+/** Holds answers until the test releases them. */
+export function held(): {
+  reply: (response: ServerResponse) => void;
+  release: (answer: (response: ServerResponse) => void) => void;
+} {
+  const waiting: ServerResponse[] = [];
+  return { reply: (response) => void waiting.push(response), release: (answer) => waiting.splice(0).forEach(answer) };
+}
+export const send = (reply: string) => (response: ServerResponse) =>
+  (ended(reply, "stop") as (to: ServerResponse) => void)(response);

@@ -161,7 +161,13 @@ function createWork(
     tasks: createTasks({
       http: createHttpCall(calling),
       mcp: createMcpCall(calling),
-      models: { call: (...asked) => llm.call(...asked), connectionOf: connectionsOf(models, llm), readSecrets },
+      models: {
+        call: (...asked) => llm.call(...asked),
+        isOperator: (organizationId) => llm.isOperator(organizationId),
+        connectionOf: connectionsOf(models, llm),
+        readSecrets,
+        concealing: calling.concealing,
+      },
     }),
     random,
     places,

@@ -12,6 +12,7 @@ import { EmbeddedEngine } from "../engine/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
 import { FIRING_PARTS } from "../triggers/store/firing-parts.ts";
 import type { OtherParts } from "../execution/journal/part.ts";
+import { createConcealing } from "../execution/calls/calling.ts";
 import { createTasks } from "../execution/tasks/kinds.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
@@ -109,8 +110,10 @@ export async function openRuns(
         },
         models: {
           call: () => Promise.reject(new Error("no model is asked here")),
+          isOperator: async () => false,
           connectionOf: async () => undefined,
           readSecrets: async () => new Map(),
+          concealing: createConcealing(),
         },
         mcp: { readSecrets: async () => new Map(), perform: async () => null },
       }),

@@ -3,22 +3,25 @@ import type { BodyOf } from "../../definition/program.ts";
 import { quote } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { inTurns } from "../../fairness/slices.ts";
+import type { Slots } from "../../fairness/slots.ts";
 import { newId, type OrganizationId, type ProjectId } from "../../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { shortenedTo } from "../../lib/text.ts";
+import { isStorable, shortenedTo } from "../../lib/text.ts";
 import { valueIn } from "../../llm/answer.ts";
 import type { Message, ModelAnswer, ModelRequest } from "../../llm/call-model.ts";
 import { costOf, type Connection } from "../../llm/connection.ts";
 import { isNotUnderstood, type Llm } from "../../llm/llm.ts";
 import { LlmError } from "../../llm/problem.ts";
 import type { ReadSecrets } from "../calls/authentication.ts";
+import { oneSearchAtATime } from "../calls/calling.ts";
+import { ENOUGH_BYTES } from "../calls/conceal.ts";
 import { Credentials } from "../calls/http-response.ts";
 import { performEffect, Postponed, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
 import { complete, type Frame, type RunTask } from "../frame.ts";
 
-export type AskModels = Pick<Llm, "call"> & {
+export type AskModels = Pick<Llm, "call" | "isOperator"> & {
   /** The connection of this name; without one, the project's default, else the server's own. */
   connectionOf(
     organizationId: OrganizationId,
@@ -26,13 +29,13 @@ export type AskModels = Pick<Llm, "call"> & {
     name: string | undefined,
   ): Promise<Connection | undefined>;
   readSecrets: ReadSecrets;
+  concealing: Slots;
 };
 
 type Answered = NonNullable<BodyOf<"llm">["answer"]>;
 /** The step keeps and shows it as its input. */
-type Asked = Pick<ModelRequest, "system" | "schema" | "temperature" | "maxTokens" | "seed"> & {
+type Asked = Pick<ModelRequest, "model" | "system" | "schema" | "temperature" | "maxTokens" | "seed"> & {
   connection: string;
-  model: string;
   messages: { role: Message["role"]; content: string }[];
 };
 
@@ -47,7 +50,11 @@ export const createRunLlm =
       async prepare() {
         const values = (await evaluate(execution, body.arguments, input, variables, step)) as JsonObject;
         const connection = await connectionOf(models, frame, body.connection);
-        return requestOf(values, connection, body.answer) as JsonObject;
+        const { organizationId } = execution.journal.head;
+        const isForeign = connection.id === undefined && !(await models.isOperator(organizationId));
+        if (isForeign && values["model"] !== undefined) throw WorkflowError.of("configuration", NOT_CHOSEN);
+        const model = isForeign ? undefined : modelOf(values["model"], connection);
+        return requestOf(values, { connection: connection.name, model, answer: body.answer }) as JsonObject;
       },
       async perform(request, context) {
         const conversation = await Conversation.open(models, frame, request as unknown as Asked, context);
@@ -72,12 +79,28 @@ async function connectionOf(models: AskModels, { execution }: Frame, name: strin
   );
 }
 
-function requestOf(values: JsonObject, connection: Connection, answer: Answered | undefined): object {
-  const { prompt, messages, model = connection.model, system, ...rest } = values;
+/** Only the operator's own organization sees and chooses what the server's model is. */
+const NOT_CHOSEN = "`model` can't be chosen on the server's own connection: name a connection of the project";
+
+/** Throws `validation`. */
+function modelOf(given: Json | undefined, { model }: Connection): string {
+  if (given === undefined) return model;
+  const name = textOf(given, "model");
+  if (name.length <= LIMITS.nameCharacters && isStorable(name)) return name;
+  throw WorkflowError.of(
+    "validation",
+    `model must be a name of at most ${LIMITS.nameCharacters} characters, so nothing was asked`,
+  );
+}
+
+type Named = { connection: string; model: string | undefined; answer: Answered | undefined };
+
+function requestOf(values: JsonObject, { connection, model, answer }: Named): Asked {
+  const { prompt, messages, model: _, system, ...rest } = values;
   return {
     ...rest,
-    connection: connection.name,
-    model: textOf(model, "model"),
+    connection,
+    ...(model !== undefined && { model }),
     ...(system !== undefined && { system: textOf(system, "system") }),
     messages: messages === undefined ? [{ role: "user", content: textOf(prompt!, "prompt") }] : messagesOf(messages),
     ...(answer && { schema: answer.schema }),
@@ -195,7 +218,7 @@ class Conversation {
       project_id: head.projectId,
       connection_id: id ?? null,
       connection: name,
-      model: model ? shortenedTo(model, LIMITS.nameCharacters) : this.#asked.model,
+      model: model ?? this.#asked.model ?? this.#connection.model,
       called_at: execution.now(),
       input_tokens: usage.inputTokens,
       output_tokens: usage.outputTokens,
@@ -235,8 +258,9 @@ class Conversation {
       const message = error.message.replaceAll(origin, OWN).replaceAll(host, OWN);
       return asTaskError(error, message);
     }
-    const said = error.said && (await this.#hidden(shortenedTo(error.said, SAID_CHARACTERS)));
-    return asTaskError(error, said ? `${error.message}: ${said}` : error.message);
+    // Enough to recognise a credential that begins before the cut.
+    const said = error.said && (await this.#hidden(error.said.slice(0, SAID_CHARACTERS + ENOUGH_BYTES)));
+    return asTaskError(error, said ? `${error.message}: ${shortenedTo(said, SAID_CHARACTERS)}` : error.message);
   }
 
   /** The answer's text, if it is whole. Throws `model-answer` and `model-refused`. */
@@ -259,13 +283,12 @@ class Conversation {
   }
 
   async #hidden(text: string): Promise<string> {
-    const { concealer } = this.#credentials;
-    if (!concealer) return text;
-    try {
-      return await inTurns(concealer.text(text), this.#context.turn);
-    } finally {
-      this.#credentials.rest();
-    }
+    const { organizationId, turn } = this.#context;
+    const searching = oneSearchAtATime(this.#models.concealing, organizationId, this.#credentials);
+    return searching(async () => {
+      const { concealer } = this.#credentials;
+      return concealer ? inTurns(concealer.text(text), turn) : text;
+    });
   }
 }
 
