@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
-import { ask, send, STATELESS } from "./mcp-client.ts";
+import { eventually } from "./client.ts";
+import { ask, askWithTasks, MAKE_KEY, narrowedKey, send, STATELESS } from "./mcp-client.ts";
+import { CANCEL, readRun } from "./runs.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 let server: SharedServer;
@@ -81,4 +83,73 @@ describe("a message", () => {
     });
     expect(await send(server, token, request, { origin: "https://evil.example" })).toMatchObject({ status: 403 });
   });
+});
+
+describe("a call", () => {
+  const start = (name: string, headers: Record<string, string> = {}) =>
+    ask(server, token, "tools/call", { name, arguments: {} }, { headers });
+
+  test("has its key in a header, too", async () => {
+    const headers = { "idempotency-key": "in-a-header" };
+    const [first, again] = [await start("test_echo", headers), await start("test_echo", headers)];
+    expect(first.body.result.structuredContent).toMatchObject({ status: "completed" });
+    expect(again.body.result.structuredContent).toEqual(first.body.result.structuredContent);
+  });
+
+  test("of an agent that is paused is a result that says so", async () => {
+    const agentId = await publish(server, "three");
+    const set = (status: string) =>
+      server.data(`mutation { setAgentStatus(input: {agentId: "${agentId}", status: ${status}}) { id } }`);
+    await set("paused");
+    // The list that a client keeps still has it.
+    expect((await start("test_three")).body.result).toMatchObject({
+      isError: true,
+      _meta: { "autograph/error": { code: "CONFLICT", reason: "wrong_state" } },
+    });
+    await set("active");
+  });
+
+  test("whose client goes away leaves its run alone", async () => {
+    const agentId = await publish(server, "patient");
+    const gone = new AbortController();
+    const answer = fetch(`${server.url}/mcp`, {
+      method: "POST",
+      signal: gone.signal,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "test_patient" } }),
+    });
+    const RUNS = `{ runs(first: 1, filter: {agentId: ["${agentId}"]}) { nodes { id } } }`;
+    const { id } = await eventually(async () => (await server.data(RUNS)).runs.nodes[0]);
+    gone.abort();
+    await expect(answer).rejects.toThrow();
+    // A second in which its end would be seen.
+    const looked = await ask(server, token, "tools/call", { name: "get_run", arguments: { runId: id, wait: 1 } });
+    expect(looked.body.result.structuredContent).toMatchObject({ status: "running" });
+    await server.data(CANCEL, { id });
+  });
+
+  test("of a client with tasks is no task for a key that could not read it", async () => {
+    const agentId = await publish(server, "approve");
+    const blind = await narrowedKey(server, [agentId], ["agents:read", "runs:start"]);
+    const { result } = (await askWithTasks(server, blind, "tools/call", { name: "test_approve", arguments: {} })).body;
+    expect(result).toMatchObject({ structuredContent: { status: "paused" } });
+    expect(result).not.toHaveProperty("taskId");
+  });
+});
+
+test("an approval that is decided by a tool has the key in the audit", async () => {
+  await publish(server, "approve");
+  const scopes = ["agents:read", "runs:start", "runs:read", "approvals:decide"];
+  const { id, secret } = (await server.data(MAKE_KEY, { input: { name: "decider", scopes } })).createApiKey;
+  const decide = (name: string, given: object) => ask(server, secret, "tools/call", { name, arguments: given });
+  const { runId } = (await decide("test_approve", {})).body.result.structuredContent;
+  const { approvals } = (await decide("list_approvals", { runId })).body.result.structuredContent;
+  await decide("decide_approval", { approvalId: approvals[0].approvalId, decision: "reject" });
+  expect((await readRun(server, runId)).approvals.nodes).toMatchObject([{ status: "rejected" }]);
+  const AUDIT = "{ auditEvents(first: 1, filter: {action: [approval_decided]}) { nodes { actor { id } } } }";
+  expect((await server.data(AUDIT)).auditEvents.nodes).toEqual([{ actor: { id } }]);
+});
+
+test("lists may be kept for five seconds", async () => {
+  expect((await ask(server, token, "tools/list")).body.result).toMatchObject({ ttlMs: 5_000 });
 });
