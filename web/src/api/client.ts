@@ -14,6 +14,7 @@ import { urlOf } from "./base.ts";
 import { createCache } from "./cache.ts";
 import { Decisions } from "./decisions.ts";
 import { DecideDocument, type DecideApprovalInput } from "./documents.ts";
+import { createKeepShown } from "./keep-shown.ts";
 import { refusalIn, refusalOf, unreachable, type GivenError, type Refusal } from "./refusal.ts";
 import type { Session } from "./session.ts";
 import { createSocket, Opening, type Connection } from "./socket.ts";
@@ -44,6 +45,7 @@ export function createApi(session: Session): Api {
     preferGetMethod: false,
     fetch: authorized(session, opening),
     exchanges: [
+      createKeepShown(),
       createCache(),
       mapExchange({ onResult: ({ data }) => void restored(data) }),
       fetchExchange,

@@ -73,10 +73,10 @@ const stateOf = ({ items, refusal }: PageRead<unknown>) => ({
 /** The pages near the screen, and the room of the others. */
 function EndlessTable<Item, Data, Variables extends AnyVariables>(props: ManyPages<Item, Data, Variables>) {
   const { pages, columns, className, renderRow, toCome = TO_COME } = props;
-  const { table, near, beforePx, afterPx, isBusy, isEmpty } = pages;
+  const { table, near, beforePx, afterPx, isBusy, isEmpty, isRefused } = pages;
   return (
-    // It stays while there is nothing in it: its one page is what says so.
-    <div hidden={isEmpty}>
+    // It stays while there is nothing in it: its one page is what says so, and why that is not read again.
+    <div hidden={isEmpty && !isRefused}>
       <Table ref={table} columns={columns} className={className} isBusy={isBusy}>
         <Spacer px={beforePx} columns={columns.length} />
         {near.map(({ key, index, after }) => (
@@ -98,7 +98,12 @@ function ReadTables<Item>({ page, columns, className, renderRow, inTables }: One
   const { isBusy, isEmpty } = stateOf(page);
   const tableOf = (some: PageRead<Item>["items"]): ReactNode => (
     <Table columns={columns} className={className} isBusy={isBusy}>
-      <Rows page={{ ...page, items: some }} index={0} {...{ columns, renderRow }} toCome={FEW} />
+      <Rows
+        page={{ items: some, refusal: items ? undefined : refusal, readAgain }}
+        index={0}
+        {...{ columns, renderRow }}
+        toCome={FEW}
+      />
     </Table>
   );
   return (

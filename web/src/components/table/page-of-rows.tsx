@@ -28,7 +28,7 @@ export function PageOfRows<Item, Data, Variables extends AnyVariables>({
   const page = data && connectionOf(data);
   useEffect(() => {
     if (page) tell(index, page.nodes, page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);
-    else if (error) tellRefused();
+    tellRefused(index, error !== undefined);
   });
   const readIn = useRef(round);
   useEffect(() => {

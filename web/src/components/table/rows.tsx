@@ -1,4 +1,4 @@
-/** The rows of a page of a list, or what stands in their place: bars while they are read, a problem when they are refused. */
+/** The rows of a page of a list, or bars while they are read; and the problem when that is refused, above the rows that were read before. */
 import type { ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import type { CombinedError } from "@urql/core";
@@ -33,16 +33,20 @@ type Props<Item> = {
 };
 
 export function Rows<Item>({ page: { items, refusal, readAgain }, index, columns, renderRow, toCome }: Props<Item>) {
-  if (items) return <tbody data-page={index}>{items.map(renderRow)}</tbody>;
-  if (!refusal) return <RowsToCome columns={columns} count={toCome} />;
+  if (!items && !refusal) return <RowsToCome columns={columns} count={toCome} />;
   return (
-    <tbody data-page={index} data-still="refused">
-      <tr>
-        <td colSpan={columns.length}>
-          <ListProblem refusal={refusal} readAgain={readAgain} />
-        </td>
-      </tr>
-    </tbody>
+    <>
+      {refusal && (
+        <tbody data-still="refused">
+          <tr>
+            <td colSpan={columns.length}>
+              <ListProblem refusal={refusal} readAgain={readAgain} />
+            </td>
+          </tr>
+        </tbody>
+      )}
+      {items && <tbody data-page={index}>{items.map(renderRow)}</tbody>}
+    </>
   );
 }
 

@@ -44,14 +44,16 @@ export type PagesRead<Item> = {
   isEmpty: boolean;
   /** The first have not come yet, and are not refused. */
   isBusy: boolean;
+  /** Reading the first page was refused, the last time. */
+  isRefused: boolean;
   /** For the query of a page: the first time from the network, later from the cache. */
   policyOf(after: string | null): RequestPolicy;
   /** How often the list was read again. */
   round: number;
   /** The answer to a page's query. */
   tell(index: number, items: readonly Item[], next: string | null): void;
-  /** A page's query was refused. */
-  tellRefused(): void;
+  /** Whether a page's query was refused. */
+  tellRefused(index: number, isRefused: boolean): void;
   /** Reads what is near again; its rows stay where they are meanwhile. `fromStart`: only the first page stays. */
   readAgain(options?: { fromStart: boolean }): void;
 };
@@ -97,13 +99,13 @@ export function usePages<Item, Data, Variables extends AnyVariables>({
     isWhole: next === null,
     isEmpty: next === null && items.length === 0,
     isBusy: pages[0]!.next === undefined && !isRefused,
+    isRefused,
     round,
     policyOf,
-    tell: (index, read, nextPage) => {
-      setIsRefused(false);
-      setPages((before) => withPage(before, index, { items: read, next: nextPage }));
+    tell: (index, read, nextPage) => setPages((before) => withPage(before, index, { items: read, next: nextPage })),
+    tellRefused: (index, isPageRefused) => {
+      if (index === 0) setIsRefused(isPageRefused);
     },
-    tellRefused: () => setIsRefused(true),
     readAgain: ({ fromStart } = { fromStart: false }) => {
       nextRound();
       if (fromStart) setPages((before) => before.slice(0, 1));
