@@ -361,6 +361,40 @@ test("what is wrong with JSON is said at its field, and the button stays under t
   await call.waitFor({ state: "detached" });
 });
 
+test("a value that is wrong is said at its field once it is left, and the button stays under the pointer", async () => {
+  const { page } = person;
+  await person.go(`/agents/${agents["Flaky service"]}?tab=run`);
+  const times = page.getByLabel(/^How often it fails/);
+  const run = page.getByRole("button", { name: /^Run / });
+  await typeAndPress(times, "twice", run);
+  // The press has sent the form, which says so above its fields, too.
+  await page.getByRole("alert").getByRole("button", { name: "How often it fails must be a number" }).waitFor();
+  await times.fill("1");
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  // Left by a key, and by a press on nothing.
+  const problem = page.getByText("How often it fails must be a whole number", { exact: true });
+  await times.fill("1.5");
+  await page.keyboard.press("Tab");
+  await problem.first().waitFor();
+  await times.fill("1");
+  await problem.first().waitFor({ state: "detached" });
+  await times.fill("1.5");
+  await page.getByRole("heading", { level: 1 }).click();
+  await problem.first().waitFor();
+
+  await person.go(`/agents/${agents["Flaky service"]}?tab=triggers&add=cron`);
+  const form = page.getByRole("form", { name: "On a schedule" });
+  await form.getByLabel("Name").fill("never made");
+  const sent = page.waitForRequest((request) => !!request.postData()?.includes("mutation CreateTrigger("));
+  await typeAndPress(
+    form.getByLabel(/^How often it fails/),
+    "twice",
+    form.getByRole("button", { name: "Add the trigger" }),
+  );
+  await sent;
+  await form.getByText(/^How often it fails must be /).waitFor();
+});
+
 test("an event is published, and says which trigger it started and why it missed", async () => {
   const { page } = person;
   const publish = async (data: object): Promise<void> => {

@@ -3,6 +3,7 @@ import { lazy, Suspense, useState, type ReactNode } from "react";
 import { Skeleton, Switch, Textarea, TextInput } from "@mantine/core";
 import { DueDate } from "./due-date.tsx";
 import { FewChoices, SomeChoices } from "./few-choices.tsx";
+import { useAfterPress } from "../lib/use-after-press.ts";
 import { FieldLabel, type ControlProps, type Note } from "./field-label.tsx";
 import type { FieldValue, FormField } from "./values.ts";
 
@@ -22,11 +23,13 @@ type Props = Pick<ControlProps, "id" | "field" | "value" | "onChange" | "onLeave
 };
 
 export function Field({ problem, note, hasDueDates = false, ...common }: Props) {
-  const { field } = common;
+  const { field, onLeave } = common;
+  const leave = useAfterPress(onLeave);
   const Control = CONTROLS[field.type];
   return (
     <Control
       {...common}
+      onLeave={leave}
       hasDueDates={hasDueDates}
       label={<FieldLabel field={field} note={note} />}
       error={problem && `${field.title} ${problem}`}
