@@ -16,7 +16,7 @@ export class FairCache<Value> {
   readonly #bySize = new Largest<Own<Value>>();
   #size = 0;
 
-  /** `most`: of all sizes together. `dropped`: called with each key that is forgotten, and each whose value is replaced. */
+  /** `most`: of all sizes together. `dropped`: called with each key that is forgotten; one whose value is replaced is not. */
   constructor(most: number, sizeOf: (value: Value) => number = () => 1, dropped: (key: string) => void = () => {}) {
     this.#most = most;
     this.#sizeOf = sizeOf;
@@ -34,7 +34,7 @@ export class FairCache<Value> {
   }
 
   set(organizationId: OrganizationId, key: string, value: Value): void {
-    this.delete(organizationId, key);
+    this.#remove(organizationId, key);
     const own = this.#own.get(organizationId) ?? this.#begin(organizationId);
     own.values.set(key, value);
     own.newest = key;
@@ -43,15 +43,7 @@ export class FairCache<Value> {
   }
 
   delete(organizationId: OrganizationId, key: string): void {
-    const own = this.#own.get(organizationId);
-    const value = own?.values.get(key);
-    if (!own || value === undefined) return;
-    own.values.delete(key);
-    this.#dropped(key);
-    this.#grow(own, -this.#sizeOf(value));
-    if (own.values.size > 0) return;
-    this.#own.delete(organizationId);
-    this.#bySize.delete(own);
+    if (this.#remove(organizationId, key)) this.#dropped(key);
   }
 
   /** All that is remembered of the organization. */
@@ -66,6 +58,19 @@ export class FairCache<Value> {
 
   clear(): void {
     for (const organizationId of this.#own.keys()) this.forget(organizationId);
+  }
+
+  /** Returns whether it was there. */
+  #remove(organizationId: OrganizationId, key: string): boolean {
+    const own = this.#own.get(organizationId);
+    const value = own?.values.get(key);
+    if (!own || value === undefined) return false;
+    own.values.delete(key);
+    this.#grow(own, -this.#sizeOf(value));
+    if (own.values.size > 0) return true;
+    this.#own.delete(organizationId);
+    this.#bySize.delete(own);
+    return true;
   }
 
   #begin(organizationId: OrganizationId): Own<Value> {

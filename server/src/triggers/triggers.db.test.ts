@@ -151,17 +151,36 @@ test("a webhook that is looked up during changes of other organizations is cache
   const [trigger, other] = [await create(await agent(), "looked up"), newId<"organization">()];
   const path = { agent: encodeId("agent", trigger.agentId), token: await tokenOf(trigger) };
   const { counting, found } = counted();
-  for (const [changes, statements] of [
-    [other, 0],
-    [trigger.organizationId, 2],
-  ] as const) {
+  const changes: [change: (webhooks: KnownWebhooks) => void, statements: number][] = [
+    [(webhooks) => webhooks.forget(other), 0],
+    [(webhooks) => webhooks.forget(trigger.organizationId), 2],
+    [(webhooks) => webhooks.forgetAll(), 2],
+  ];
+  for (const [change, statements] of changes) {
     const webhooks = new KnownWebhooks(counting, clock);
+    const again = async (): Promise<number> => {
+      found.length = 0;
+      expect((await webhooks.find(path, "192.0.2.1"))?.id).toBe(trigger.id);
+      return found.length;
+    };
     const looked = webhooks.find(path, "192.0.2.1");
-    webhooks.forget(changes);
+    change(webhooks);
     expect((await looked)?.id).toBe(trigger.id);
-    found.length = 0;
-    await webhooks.find(path, "192.0.2.1");
-    expect(found).toHaveLength(statements);
+    expect(await again()).toBe(statements);
+    // It is cached now, until the next change.
+    expect(await again()).toBe(0);
+    change(webhooks);
+    expect(await again()).toBe(statements);
+  }
+});
+
+test("a webhook that is too large for the cache leaves nothing in it", async () => {
+  const trigger = await create(await agent(), "too large");
+  const path = { agent: encodeId("agent", trigger.agentId), token: await tokenOf(trigger) };
+  const webhooks = new KnownWebhooks(database, clock, 100);
+  for (let time = 0; time < 2; time++) {
+    expect((await webhooks.find(path, "192.0.2.1"))?.id).toBe(trigger.id);
+    expect(webhooks.recall(path)).toBeUndefined();
   }
 });
 

@@ -66,8 +66,9 @@ export class KnownWebhooks {
     if (trigger) {
       const { organizationId, expiresAt } = place;
       const found = { trigger, expiresAt, until };
-      this.#kept.set(organizationId, key, { ...found, bytes: bytesOf(found) });
+      // Before it is cached: the cache may drop it at once.
       this.#owners.set(key, organizationId);
+      this.#kept.set(organizationId, key, { ...found, bytes: bytesOf(found) });
     } else if (known) this.#kept.delete(known.trigger.organizationId, key);
     return trigger;
   }
