@@ -83,6 +83,23 @@ test("a statement whose table changed under it is prepared again", async () => {
   expect(await database.hot("changing", "select * from changing", [])).toEqual([{ a: 1, b: null }]);
 });
 
+test("a large write whose table changed under it is rolled back and made again", async () => {
+  await database.query("create table widening as select 1 as a");
+  await database.query("create table written (value int)");
+  let times = 0;
+  const write = (): Promise<unknown> =>
+    database.large(async (hot) => {
+      times++;
+      await hot("written", "insert into written values (1)", []);
+      return hot("widening", "select * from widening", []);
+    });
+  expect(await write()).toEqual([{ a: 1 }]);
+  await database.query("alter table widening add column b int");
+  expect(await write()).toEqual([{ a: 1, b: null }]);
+  expect(times).toBe(3);
+  expect(await database.query("select count(*) as count from written")).toEqual([{ count: 2 }]);
+});
+
 test("a transaction is committed whole, or not at all when its work throws", async () => {
   await database.query("create table counted (value int)");
   expect(await database.transaction(async (query) => query("insert into counted values (1) returning value"))).toEqual([
@@ -171,6 +188,38 @@ test("closing waits for all that was asked before, also for a turn, and refuses 
   await closed;
   const ended = await Promise.allSettled(asked);
   expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
+});
+
+test("closing ends dedicated clients, also one that is still connecting, whose caller is told", async () => {
+  const application_name = "dedicated";
+  const own = openDatabase({
+    connection: { connectionString: server.url, application_name },
+    isEmbedded: false,
+    log: createLog("silent"),
+  });
+  const open = (): Promise<unknown> =>
+    database.query("select pid from pg_stat_activity where application_name = $1", [application_name]);
+  const client = await own.dedicated();
+  const ended = once(client, "end");
+  const connecting = own.dedicated().catch((error: unknown) => error);
+  await own[Symbol.asyncDispose]();
+  expect(isUnavailable(await connecting)).toBe(true);
+  await ended;
+  await expect.poll(open).toEqual([]);
+});
+
+test("a dedicated client that cannot be prepared is not left open", async () => {
+  await database.query("create role unable login password 'unable'");
+  await database.query("revoke execute on function set_config(text, text, boolean) from public");
+  const url = new URL(server.url);
+  url.username = url.password = "unable";
+  await using own = openDatabase({
+    connection: { connectionString: url.href },
+    isEmbedded: false,
+    log: createLog("silent"),
+  });
+  await expect(own.dedicated()).rejects.toThrow("permission denied for function set_config");
+  await expect.poll(() => database.query("select from pg_stat_activity where usename = 'unable'")).toEqual([]);
 });
 
 test("a connection that is replaced for its age ends nothing that is under way", async () => {

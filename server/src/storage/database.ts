@@ -183,7 +183,8 @@ async function inTransaction<Result>(
 /** The connected clients outside the pools. */
 class DedicatedClients {
   readonly #options: DatabaseOptions;
-  readonly #open = new Set<pg.Client>();
+  /** `connected`: settles when it has connected, or could not. */
+  readonly #clients = new Map<pg.Client, { connected: Promise<unknown> }>();
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -193,16 +194,27 @@ class DedicatedClients {
     const { connection, log } = this.#options;
     const client = new pg.Client({ ...connection, types, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
     client.on("error", (error) => log.warn({ reason: messageOf(error) }, "a database connection was lost"));
-    client.once("end", () => this.#open.delete(client));
-    await client.connect();
-    this.#open.add(client);
-    if (silentMs !== undefined) endWhenSilent(client, silentMs);
-    await client.query(SESSION);
-    return client;
+    client.once("end", () => this.#clients.delete(client));
+    const connected = client.connect();
+    this.#clients.set(client, { connected });
+    try {
+      await connected;
+      if (silentMs !== undefined) endWhenSilent(client, silentMs);
+      await client.query(SESSION);
+      return client;
+    } catch (error) {
+      void client.end();
+      throw error;
+    }
   }
 
+  /** One that is ended while it connects would never tell its caller: it is ended once it has. */
   async end(): Promise<void> {
-    await Promise.all(Array.from(this.#open, (client) => client.end()));
+    const ending = Array.from(this.#clients, async ([client, { connected }]) => {
+      await Promise.allSettled([connected]);
+      await client.end();
+    });
+    await Promise.all(ending);
   }
 }
 
