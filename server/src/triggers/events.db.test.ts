@@ -9,7 +9,6 @@ import { idle, openRuns, type TestRuns } from "../runs/runs.testsuite.ts";
 import { createSecrets } from "../secrets/secrets.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
-import { deleteTrigger } from "./change-trigger.ts";
 import { createTrigger } from "./create-trigger.ts";
 import { fire } from "./firings/fire.ts";
 import { readFiringPayloads } from "./store/firing-store.ts";
@@ -25,7 +24,6 @@ import { countToFire } from "../events/events-to-fire.ts";
 import { pageOfEventRows } from "../events/read-events.ts";
 import { FiringPlaces } from "../events/firing-places.ts";
 import { explainEvents } from "./matching/explain-event.ts";
-import { KnownTriggers, type EventTrigger } from "./matching/known-triggers.ts";
 import { Listeners } from "./matching/listeners.ts";
 import { sweepEvents } from "../events/sweep-events.ts";
 import { listEventFirings, listFirings } from "./store/list-firings.ts";
@@ -315,56 +313,6 @@ test("a listener distrusts its value after possibly missed changes, also during 
   await expect.poll(() => again.timesRound).toBeGreaterThan(0);
   expect(hears()).toBe(false);
 });
-
-/** Its statements run at once; each answer waits until it is let through. */
-function heldDatabase(): { held: Database; answers: (() => void)[] } {
-  const answers: (() => void)[] = [];
-  const query: Database["query"] = async (...all) => {
-    const rows = await database.query(...all);
-    await new Promise<void>((resolve) => answers.push(resolve));
-    return rows;
-  };
-  return { held: { ...database, query }, answers };
-}
-
-test.each(["forget", "forgetAll"] as const)(
-  "after `%s`, the next event sees the triggers as they are, whichever reading ends first, also one that a change overtook",
-  async (change) => {
-    const agentId = await agent();
-    for (const order of [
-      [0, 1],
-      [1, 0],
-    ]) {
-      const source = `overtaken ${++last}`;
-      const { held, answers } = heldDatabase();
-      const known = new KnownTriggers(held, clock);
-      const { organizationId } = room.caller;
-      const look = async (): Promise<string[]> => {
-        const found: EventTrigger[] = await known.of(organizationId, source, "paid");
-        return found.map(({ trigger }) => trigger.id);
-      };
-      const before = look();
-      await expect.poll(() => answers.length).toBe(1);
-      const created = await create(agentId, source);
-      known[change](organizationId);
-      const after = look();
-      await expect.poll(() => answers.length).toBe(2);
-      for (const at of order) {
-        answers[at]!();
-        expect(await [before, after][at]).toEqual([[], [created.id]][at]);
-      }
-      // Kept is what was read last.
-      expect(await look()).toEqual([created.id]);
-      expect(answers).toHaveLength(2);
-      await deleteTrigger(triggers, room.caller, created.id);
-      known[change](organizationId);
-      const gone = look();
-      await expect.poll(() => answers.length).toBe(3);
-      answers[2]!();
-      expect(await gone).toEqual([]);
-    }
-  },
-);
 
 test("an organization whose events are stuck delays no other, and holds at most half of the room; all go on at once when it is free", async () => {
   const { caller: other, ...otherRoom } = stack.use(await openRuns(database, { engine: idle }));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startDatabases } from "../auth/handle/auth.testsuite.ts";
 import { secretKeys } from "../auth/tokens/secret-key.ts";
-import { encodeId, newId, newIdAt, type AgentId, type RunId } from "../lib/ids.ts";
+import { newIdAt, type AgentId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { cancelIfOpen } from "../runs/cancel-run.ts";
 import type { Runs } from "../runs/handle/runs.ts";
@@ -10,9 +10,8 @@ import { createSecrets } from "../secrets/secrets.ts";
 import type { Database } from "../storage/database.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
 import { eventually } from "../../../test/client.ts";
-import { deleteTrigger, updateTrigger } from "./change-trigger.ts";
+import { updateTrigger } from "./change-trigger.ts";
 import { createTrigger } from "./create-trigger.ts";
-import { KnownWebhooks } from "./webhooks/find-webhook.ts";
 import { setNextDue } from "./schedule/due-store.ts";
 import { fire } from "./firings/fire.ts";
 import { fireDue } from "./schedule/fire-due.ts";
@@ -23,13 +22,9 @@ import { listFirings } from "./store/list-firings.ts";
 import { release } from "./firings/queue.ts";
 import { releaseQueues } from "./firings/release-queues.ts";
 import { replayFiring } from "./replay-firing.ts";
-import { rotateToken } from "./rotate-token.ts";
-import { newToken } from "./webhooks/token.ts";
-import { readTokens } from "./webhooks/token-store.ts";
 import type { Trigger } from "./store/trigger.ts";
 import { createTriggerMemory } from "./memory.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
-import { urlOf } from "./webhooks/webhook-url.ts";
 
 const HOUR = 3_600_000;
 const stack = new AsyncDisposableStack();
@@ -98,131 +93,6 @@ test("events go after 30 days, however many there are", async () => {
   expect(await left()).toBe(ids.length);
   clock.pass(1);
   expect(await left()).toBe(0);
-});
-
-const tokenOf = async (trigger: Trigger): Promise<string> => {
-  const token = (await readTokens(database, trigger.organizationId, [trigger.id])).get(trigger.id);
-  return (await urlOf(triggers, trigger, token)).split("/").at(-1)!;
-};
-
-/** `found`: how many rows each statement since gave. */
-function counted(): { counting: Database; found: number[] } {
-  const found: number[] = [];
-  const query = async (...all: Parameters<Database["query"]>) => {
-    const rows = await database.query(...all);
-    found.push(rows.length);
-    return rows;
-  };
-  return { counting: { ...database, query }, found };
-}
-
-test("an organization that calls ever more webhooks evicts only its own from memory", async () => {
-  await using other = await openRuns(database, { engine: idle });
-  const neighbours = await createTrigger(triggersOf(other), other.caller, {
-    agentId: await other.agentOf("do: [{a: {set: {b: 1}}}]"),
-    name: "neighbour's",
-    type: "webhook",
-    keys: {},
-    policy: {},
-  });
-  const agentId = await agent();
-  const own: Trigger[] = [];
-  for (let count = 0; count < 8; count++) own.push(await create(agentId, `own ${count}`));
-  const { counting, found } = counted();
-  // Room for about six.
-  const webhooks = new KnownWebhooks(counting, clock, 8_000);
-  const statements = async (trigger: Trigger): Promise<number> => {
-    const path = { agent: encodeId("agent", trigger.agentId), token: await tokenOf(trigger) };
-    found.length = 0;
-    expect((await webhooks.find(path, "192.0.2.1"))?.id).toBe(trigger.id);
-    expect(webhooks.recall(path)).toBe(trigger.organizationId);
-    return found.length;
-  };
-  expect(await statements(neighbours)).toBe(2);
-  for (const trigger of own) expect(await statements(trigger)).toBe(2);
-  expect(await statements(neighbours)).toBe(0);
-  expect([await statements(own[7]!), await statements(own[0]!)]).toEqual([0, 2]);
-  // A change of one is read again, for it alone.
-  webhooks.forget(room.caller.organizationId);
-  expect([await statements(neighbours), await statements(own[7]!)]).toEqual([0, 2]);
-});
-
-test("a webhook that is looked up during changes of other organizations is cached; during changes of its own it is not", async () => {
-  const [trigger, other] = [await create(await agent(), "looked up"), newId<"organization">()];
-  const path = { agent: encodeId("agent", trigger.agentId), token: await tokenOf(trigger) };
-  const { counting, found } = counted();
-  const changes: [change: (webhooks: KnownWebhooks) => void, statements: number][] = [
-    [(webhooks) => webhooks.forget(other), 0],
-    [(webhooks) => webhooks.forget(trigger.organizationId), 2],
-    [(webhooks) => webhooks.forgetAll(), 2],
-  ];
-  for (const [change, statements] of changes) {
-    const webhooks = new KnownWebhooks(counting, clock);
-    const again = async (): Promise<number> => {
-      found.length = 0;
-      expect((await webhooks.find(path, "192.0.2.1"))?.id).toBe(trigger.id);
-      return found.length;
-    };
-    const looked = webhooks.find(path, "192.0.2.1");
-    change(webhooks);
-    expect((await looked)?.id).toBe(trigger.id);
-    expect(await again()).toBe(statements);
-    // It is cached now, until the next change.
-    expect(await again()).toBe(0);
-    change(webhooks);
-    expect(await again()).toBe(statements);
-  }
-});
-
-test("a webhook that is too large for the cache leaves nothing in it", async () => {
-  const trigger = await create(await agent(), "too large");
-  const path = { agent: encodeId("agent", trigger.agentId), token: await tokenOf(trigger) };
-  const webhooks = new KnownWebhooks(database, clock, 100);
-  for (let time = 0; time < 2; time++) {
-    expect((await webhooks.find(path, "192.0.2.1"))?.id).toBe(trigger.id);
-    expect(webhooks.recall(path)).toBeUndefined();
-  }
-});
-
-test("an unknown webhook costs one look-up, whatever is wrong, and leaves no row", async () => {
-  const [agentId, otherAgent] = [await agent(), await agent()];
-  const hook = async (name: string): Promise<{ trigger: Trigger; token: string }> => {
-    const trigger = await create(agentId, name);
-    return { trigger, token: await tokenOf(trigger) };
-  };
-  const [good, rotated, replaced, deleted] = [await hook("a"), await hook("b"), await hook("c"), await hook("d")];
-  await rotateToken(triggers, room.caller, { triggerId: rotated.trigger.id, overlapMinutes: 0 });
-  await rotateToken(triggers, room.caller, { triggerId: replaced.trigger.id, overlapMinutes: 1 });
-  await deleteTrigger(triggers, room.caller, deleted.trigger.id);
-  const { counting, found } = counted();
-  const webhooks = new KnownWebhooks(counting, clock);
-  const looked = async (at: AgentId | string, token: string): Promise<[Trigger | undefined, number[]]> => {
-    found.length = 0;
-    const path = { agent: at.startsWith("agent_") ? at : encodeId("agent", at as AgentId), token };
-    return [await webhooks.find(path, "192.0.2.1"), [...found]];
-  };
-  expect(await looked(agentId, good.token)).toMatchObject([{ id: good.trigger.id }, [1, 1]]);
-  expect(await looked(agentId, replaced.token)).toMatchObject([{ id: replaced.trigger.id }, [1, 1]]);
-  clock.pass(60_000);
-  const wrong: [AgentId | string, string][] = [
-    [otherAgent, good.token],
-    [newId<"agent">(), good.token],
-    ["agent_none", good.token],
-    [agentId, newToken()],
-    [agentId, "short"],
-    [agentId, rotated.token],
-    [agentId, replaced.token],
-    [agentId, deleted.token],
-  ];
-  for (const [at, token] of wrong) expect(await looked(at, token), `${at} ${token}`).toEqual([undefined, [0]]);
-  // A token that is not good any more leaves nothing.
-  const left = (): Promise<unknown> =>
-    database.query("select from webhook_tokens where trigger_id = any($1::uuid[])", [
-      [rotated, replaced, deleted].map(({ trigger }) => trigger.id),
-    ]);
-  expect(await left()).toHaveLength(3);
-  await forgetOld(triggers);
-  expect(await left()).toHaveLength(2);
 });
 
 /** How many starts it was asked to write since. */
