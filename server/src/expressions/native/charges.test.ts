@@ -8,6 +8,36 @@ import { OPERANDS } from "./costs.testsuite.ts";
 import { startCounting, stepsSpent } from "./signals.ts";
 import { compileExpression } from "../template.ts";
 
+/** The JSON of an object or a list. */
+const CONTAINERS_WRITTEN = {
+  "list of numbers": 20003,
+  "list of fractions": 69003,
+  "list of texts": 15003,
+  "list of long texts": 2103,
+  "list of lists": 21003,
+  "list of objects": 38503,
+  "deep list": 425,
+  "small object": 77,
+  "wide object": 16207,
+  "deep object": 1025,
+  "object of objects": 18207,
+};
+/** The JSON of any value but a text. */
+const WRITTEN = { number: 23, zero: 4, ...CONTAINERS_WRITTEN };
+
+/** The error, caught, that the operand is neither an object nor a list: its sentence has the beginning of the JSON. */
+const REFUSED = {
+  number: 123,
+  zero: 104,
+  "short text": 105,
+  "long text": 109,
+  "text of emoji": 126,
+  "text to escape": 153,
+};
+
+const more = (steps: number, than: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(than).map(([kind, count]) => [kind, count + steps]));
+
 const ROWS: [string, string | undefined, Record<string, number>][] = [
   [
     "length?",
@@ -26,53 +56,24 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "tojson",
     undefined,
     {
-      number: 23,
-      zero: 4,
+      ...WRITTEN,
       "short text": 5,
       "long text": 1880,
       "text to escape": 15005,
-      "list of numbers": 20003,
-      "list of fractions": 69003,
-      "list of texts": 15003,
-      "list of long texts": 2103,
-      "list of lists": 21003,
-      "list of objects": 38503,
-      "deep list": 425,
-      "small object": 77,
-      "wide object": 16207,
-      "deep object": 1025,
-      "object of objects": 18207,
     },
   ],
   [
     "tostring",
     undefined,
     {
-      number: 23,
-      zero: 4,
-      "list of numbers": 20003,
-      "list of fractions": 69003,
-      "list of texts": 15003,
-      "list of long texts": 2103,
-      "list of lists": 21003,
-      "list of objects": 38503,
-      "deep list": 425,
-      "small object": 77,
-      "wide object": 16207,
-      "deep object": 1025,
-      "object of objects": 18207,
+      ...WRITTEN,
     },
   ],
   [
     "keys?",
     undefined,
     {
-      number: 123,
-      zero: 104,
-      "short text": 105,
-      "long text": 109,
-      "text of emoji": 126,
-      "text to escape": 153,
+      ...REFUSED,
       "list of numbers": 2500,
       "list of fractions": 1500,
       "list of long texts": 10,
@@ -128,12 +129,7 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "add?",
     undefined,
     {
-      number: 123,
-      zero: 104,
-      "short text": 105,
-      "long text": 109,
-      "text of emoji": 126,
-      "text to escape": 153,
+      ...REFUSED,
       "list of numbers": 5000,
       "list of fractions": 3000,
       "list of long texts": 2647,
@@ -150,12 +146,7 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "any?",
     undefined,
     {
-      number: 123,
-      zero: 104,
-      "short text": 105,
-      "long text": 109,
-      "text of emoji": 126,
-      "text to escape": 153,
+      ...REFUSED,
       "list of numbers": 5000,
       "list of fractions": 3000,
       "list of long texts": 20,
@@ -183,18 +174,8 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "tonumber?",
     undefined,
     {
+      ...more(100, CONTAINERS_WRITTEN),
       "text of digits": 1875,
-      "list of numbers": 20103,
-      "list of fractions": 69103,
-      "list of texts": 15103,
-      "list of long texts": 2203,
-      "list of lists": 21103,
-      "list of objects": 38603,
-      "deep list": 525,
-      "small object": 177,
-      "wide object": 16307,
-      "deep object": 1125,
-      "object of objects": 18307,
     },
   ],
   [
@@ -246,12 +227,7 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "map(.)?",
     undefined,
     {
-      number: 123,
-      zero: 104,
-      "short text": 105,
-      "long text": 109,
-      "text of emoji": 126,
-      "text to escape": 153,
+      ...REFUSED,
       "list of numbers": 10000,
       "list of fractions": 6000,
       "list of long texts": 40,
@@ -268,12 +244,7 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "map(select(.))?",
     undefined,
     {
-      number: 123,
-      zero: 104,
-      "short text": 105,
-      "long text": 109,
-      "text of emoji": 126,
-      "text to escape": 153,
+      ...REFUSED,
       "list of numbers": 20000,
       "list of fractions": 12000,
       "list of long texts": 80,
@@ -290,12 +261,7 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "map(.key1?)?",
     undefined,
     {
-      number: 123,
-      zero: 104,
-      "short text": 105,
-      "long text": 109,
-      "text of emoji": 126,
-      "text to escape": 153,
+      ...REFUSED,
       "list of long texts": 2220,
       "list of lists": 166500,
       "list of objects": 3000,
@@ -328,21 +294,11 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     "-.",
     undefined,
     {
+      ...more(50, CONTAINERS_WRITTEN),
       "short text": 55,
       "long text": 59,
       "text of emoji": 76,
       "text to escape": 103,
-      "list of numbers": 20053,
-      "list of fractions": 69053,
-      "list of texts": 15053,
-      "list of long texts": 2153,
-      "list of lists": 21053,
-      "list of objects": 38553,
-      "deep list": 475,
-      "small object": 127,
-      "wide object": 16257,
-      "deep object": 1075,
-      "object of objects": 18257,
     },
   ],
   [
