@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSchema } from "../server/src/graphql/schema.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
@@ -29,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const inputs = textInputs(createSchema());
+const inputs = textInputs();
 const POLITE = ["BAD_USER_INPUT", "NOT_FOUND", "CONFLICT", "FORBIDDEN", "UNAUTHENTICATED", "RATE_LIMITED"];
 /** For texts that count as the document's own: fewer at a time. */
 const TOO_MUCH = ["QUERY_TOO_COMPLEX", "GRAPHQL_VALIDATION_FAILED"];

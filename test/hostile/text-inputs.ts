@@ -2,22 +2,25 @@
 import {
   getNamedType,
   isCompositeType,
-  isEnumType,
   isInputObjectType,
   isListType,
   isNonNullType,
   type GraphQLArgument,
-  type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputType,
-  type GraphQLSchema,
 } from "graphql";
-
-export type Root = "query" | "mutation" | "subscription";
+import {
+  fieldsOf,
+  ROOTS,
+  valueOf as harmlessValueOf,
+  type Field,
+  type Operation,
+  type Question,
+} from "../root-fields.ts";
 
 export type TextInput = {
-  root: Root;
-  field: GraphQLField<unknown, unknown>;
+  root: Operation;
+  field: Field;
   /** From the argument on: `["input", "name"]`. */
   path: readonly string[];
   type: "String" | "ID" | "JSON" | "DateTime";
@@ -27,14 +30,9 @@ const TAKES_TEXT: readonly string[] = ["String", "ID", "JSON", "DateTime"];
 
 export const nameOf = ({ root, field, path }: TextInput): string => `${root} ${field.name}(${path.join(".")})`;
 
-export function textInputs(schema: GraphQLSchema): TextInput[] {
-  const roots = {
-    query: schema.getQueryType()!,
-    mutation: schema.getMutationType()!,
-    subscription: schema.getSubscriptionType()!,
-  };
-  return (Object.keys(roots) as Root[]).flatMap((root) =>
-    Object.values(roots[root].getFields()).flatMap((field) =>
+export function textInputs(): TextInput[] {
+  return (Object.keys(ROOTS) as Operation[]).flatMap((root) =>
+    fieldsOf(ROOTS[root]).flatMap((field) =>
       field.args.flatMap((argument) =>
         pathsIn(argument).map(([path, type]): TextInput => ({ root, field, path, type })),
       ),
@@ -56,10 +54,8 @@ export type Given = Readonly<Record<string, unknown>>;
 
 function valueOf(type: GraphQLInputType, given: Given): unknown {
   if (isNonNullType(type)) return valueOf(type.ofType, given);
-  if (isListType(type)) return [];
-  if (isEnumType(type)) return type.getValues().at(-1)!.name;
   if (isInputObjectType(type)) return objectOf(Object.values(type.getFields()), [], undefined, given);
-  return { Int: 1, Boolean: true, DateTime: "2030-01-01T00:00:00Z", JSON: {} }[type.name] ?? "nothing";
+  return harmlessValueOf(type, () => "nothing");
 }
 
 /** The arguments, or the fields of an input, with the text at the end of the path. */
@@ -81,15 +77,13 @@ function objectOf(
   return object;
 }
 
-export type Operation = { query: string; variables: Record<string, unknown> };
-
 /** One operation that asks the field for each of the texts: the answer's `a0` for the first. */
 export function operationOf(
   { root, field, path }: TextInput,
   values: readonly unknown[],
   givenFor: (index: number) => Given,
   selection = "{ __typename }",
-): Operation {
+): Question {
   const variables: Record<string, unknown> = {};
   const declared: string[] = [];
   const asked = values.map((value, index) => {
