@@ -89,7 +89,7 @@ const OPERATIONS_MS = 5_000;
 const ANSWERS_MS = 1_000;
 const WEB_FOLDER = path.join(import.meta.dirname, "../../web/dist");
 
-/** `stack` closes what is opened here. */
+/** Each step adds to what the ones before it opened. `stack` closes all of it. */
 export async function joinRooms(
   options: JoinOptions,
   storage: Storage,
@@ -97,15 +97,15 @@ export async function joinRooms(
   stack: AsyncDisposableStack,
 ): Promise<{ handles: Handles; edge: Edge; metrics: Metrics }> {
   const loops = new LoopWatch(options);
-  const shared = await openShared(options, storage, stack);
-  const work = createWork(options, shared, storage, stack);
-  const rooms = createRooms(options, { ...shared, ...work, url: listener.url }, stack);
-  const entry = openEntry(options, { ...shared, ...work, ...rooms, storage, listener, loops }, stack);
-  await startWork(options, { ...shared, ...work, ...rooms, ...entry, storage, listener, loops }, stack);
-  return { handles: rooms.handles, edge: entry.edge, metrics: entry.metrics };
+  const shared = { ...(await openShared(options, storage, stack)), storage, listener, loops };
+  const withRuns = { ...shared, ...createWork(options, shared, stack) };
+  const withHandles = { ...withRuns, ...createRooms(options, withRuns, stack) };
+  const open = { ...withHandles, ...openEntry(options, withHandles, stack) };
+  await startWork(options, open, stack);
+  return open;
 }
 
-type Shared = Awaited<ReturnType<typeof openShared>>;
+type Shared = Awaited<ReturnType<typeof openShared>> & { storage: Storage; listener: Listener; loops: LoopWatch };
 
 /** The handles that many rooms are given. */
 async function openShared(
@@ -124,15 +124,10 @@ async function openShared(
   return { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory };
 }
 
-type Work = ReturnType<typeof createWork>;
+type WithRuns = Shared & ReturnType<typeof createWork>;
 
 /** Agents, their secrets, and what advances their runs. */
-function createWork(
-  { config, openEngine, random }: JoinOptions,
-  shared: Shared,
-  { space }: Storage,
-  stack: AsyncDisposableStack,
-) {
+function createWork({ config, openEngine, random }: JoinOptions, shared: Shared, stack: AsyncDisposableStack) {
   const { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory } = shared;
   const models = createModels({ ...base, derive: secretKeys.derive });
   const operator = createFirstOrganization(base.database);
@@ -172,7 +167,7 @@ function createWork(
     random,
     places,
     notices,
-    hasSpace: space.hasSpace,
+    hasSpace: shared.storage.space.hasSpace,
     usage: rates.usage,
     parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox)] },
     slotFreed: triggerMemory.queues.runEnded,
@@ -182,12 +177,13 @@ function createWork(
   return { agents, secrets, models, operator, llm, places, delaySeconds, engine, runs, forgetting };
 }
 
-type Rooms = ReturnType<typeof createRooms>;
+type WithHandles = WithRuns & ReturnType<typeof createRooms>;
 
 /** The people, what starts runs by itself, and everything that resolvers are given. */
-function createRooms({ config }: JoinOptions, given: Shared & Work & { url: string }, stack: AsyncDisposableStack) {
-  const { base, secretKeys, rates, notices, triggerMemory, agents, secrets, models, llm, runs, url } = given;
+function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDisposableStack) {
+  const { base, secretKeys, rates, notices, triggerMemory, agents, secrets, models, llm, runs, listener } = withRuns;
   const { clock, log } = base;
+  const { url } = listener;
   const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   const auth: Auth = stack.use(
     createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, notices }),
@@ -214,15 +210,13 @@ function createRooms({ config }: JoinOptions, given: Shared & Work & { url: stri
   return { handles, listening };
 }
 
-type Opened = Shared & Work & Rooms & { storage: Storage; listener: Listener; loops: LoopWatch };
-
-type Entry = ReturnType<typeof openEntry>;
+type Open = WithHandles & ReturnType<typeof openEntry>;
 
 /** GraphQL, HTTP before it, and the figures of all. */
-function openEntry({ config }: JoinOptions, opened: Opened, stack: AsyncDisposableStack) {
-  const { base, outbound, places, delaySeconds, engine, runs, handles, operator, llm, listener, loops } = opened;
+function openEntry({ config }: JoinOptions, withHandles: WithHandles, stack: AsyncDisposableStack) {
+  const { base, outbound, places, delaySeconds, engine, runs, handles, operator, llm, listener, loops } = withHandles;
   const { database } = base;
-  const { hasSpace } = opened.storage.space;
+  const { hasSpace } = withHandles.storage.space;
   const { connections, entrance } = listener;
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const answers = createProbe(database);
@@ -274,27 +268,15 @@ function openEntry({ config }: JoinOptions, opened: Opened, stack: AsyncDisposab
 /** Begins what goes on by itself: runs, schedules, sweeps. All end in the opposite order, before what they need. */
 async function startWork(
   { log, standstillSeconds = LIMITS.standstillSeconds }: JoinOptions,
-  {
-    base,
-    rates,
-    instanceId,
-    notices,
-    engine,
-    runs,
-    forgetting,
-    handles,
-    listening,
-    graphql,
-    edge,
-    ...opened
-  }: Opened & Entry,
+  open: Open,
   stack: AsyncDisposableStack,
 ): Promise<void> {
-  const { stop, isAccepting, storage, listener, loops } = opened;
-  const { auth, triggers, events } = handles;
-  const { connection } = base.database;
+  const { storage, listener, edge, graphql, engine, runs, stop, isAccepting, loops } = open;
+  const { auth, triggers, events } = open.handles;
   const advanced = (): Iterable<string> => runs.executions.loaded.keys();
   const beat = (): void => loops.look();
+  const { instanceId, base } = open;
+  const { connection } = base.database;
   stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds, beat }));
   // Closes the listener before what it needs, and waits for the edge's WebSockets. The outer disposal is for a start that fails.
   stack.defer(() => listener[Symbol.asyncDispose]());
@@ -310,8 +292,16 @@ async function startWork(
   const sweepingEvents = stack.use(sweepEvents(events));
   const ownEvents = stack.use(publishOwnEvents(events, (row) => readSubject(triggers, row)));
   stack.defer(() => void (stop.isStopping = true));
-  loops.add(...storage.loops, rates.usage.loop, ...notices.loops, ...auth.loops, ...edge.loops, ...engine.loops);
-  loops.add(sweeping, triggers.due.loop, releasing.loop, sweepingEvents.loop, ownEvents.loop, listening, ...forgetting);
+  loops.add(
+    ...storage.loops,
+    open.rates.usage.loop,
+    ...open.notices.loops,
+    ...auth.loops,
+    ...edge.loops,
+    ...engine.loops,
+  );
+  loops.add(sweeping, triggers.due.loop, releasing.loop, sweepingEvents.loop, ownEvents.loop);
+  loops.add(open.listening, ...open.forgetting);
 }
 
 type Draining = { runs: Runs; graphql: Graphql; requests: UnderWay; log: Log };
