@@ -4,8 +4,8 @@
  * way of both.
  */
 import pg from "pg";
+import type { Backlog } from "../fairness/backlog.ts";
 import { messageOf, stopping } from "../lib/errors.ts";
-import type { OrganizationId } from "../lib/ids.ts";
 import { parseStored } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
@@ -28,12 +28,6 @@ export type Query = (text: string, values?: unknown[], whose?: Whose) => Promise
 
 /** A named statement; the name stands for the text. */
 export type Hot = (name: string, text: string, values: unknown[]) => Promise<Row[]>;
-
-export type Backlog = {
-  isContended(): boolean;
-  /** How many statements of an organization do, and for about how long the next one would. */
-  of(organizationId: OrganizationId): { waiting: number; ms: number };
-};
 
 export type Database = {
   /** A named statement, prepared once per hot-pool connection, run with its generic plan. The name stands for the text. */
@@ -219,9 +213,9 @@ class DedicatedClients {
 }
 
 const backlogOf = (hotTurns: PoolTurns, listTurns: PoolTurns): Backlog => ({
-  isContended: () => hotTurns.isContended() || listTurns.isContended(),
+  isContended: () => hotTurns.backlog.isContended() || listTurns.backlog.isContended(),
   of: (organizationId) => {
-    const [hot, list] = [hotTurns.backlogOf(organizationId), listTurns.backlogOf(organizationId)];
+    const [hot, list] = [hotTurns.backlog.of(organizationId), listTurns.backlog.of(organizationId)];
     return { waiting: hot.waiting + list.waiting, ms: Math.max(hot.ms, list.ms) };
   },
 });

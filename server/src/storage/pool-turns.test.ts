@@ -19,16 +19,16 @@ test("a backlog is how many statements of an organization wait, and for how long
     await end(20);
     await ended;
   }
-  expect(turns.backlogOf(one)).toEqual({ waiting: 0, ms: 0 });
+  expect(turns.backlog.of(one)).toEqual({ waiting: 0, ms: 0 });
   const all = Array.from({ length: 12 }, () => begin());
-  expect(turns.isContended()).toBe(true);
+  expect(turns.backlog.isContended()).toBe(true);
   // Two at a time.
-  expect(turns.backlogOf(one)).toMatchObject({ waiting: 10, ms: expect.closeTo(100, 0) });
-  expect(turns.backlogOf(other)).toEqual({ waiting: 0, ms: 0 });
+  expect(turns.backlog.of(one)).toMatchObject({ waiting: 10, ms: expect.closeTo(100, 0) });
+  expect(turns.backlog.of(other)).toEqual({ waiting: 0, ms: 0 });
   // The third is another's at once; its second waits, and three are shared by two from then on.
   all.push(begin(other), begin(other));
-  expect(turns.backlogOf(one)).toMatchObject({ waiting: 10, ms: expect.closeTo(133, 0) });
+  expect(turns.backlog.of(one)).toMatchObject({ waiting: 10, ms: expect.closeTo(133, 0) });
   while (ends.length > 0) await end(0);
   await Promise.all(all);
-  expect(turns.isContended()).toBe(false);
+  expect(turns.backlog.isContended()).toBe(false);
 });

@@ -5,6 +5,7 @@
  * waits in it for 10 s.
  */
 import type { OrganizationId } from "../lib/ids.ts";
+import type { Backlog } from "../fairness/backlog.ts";
 import { Slots } from "../fairness/slots.ts";
 
 /** Callers who are not signed in share their turns. */
@@ -13,10 +14,8 @@ export type Whose = OrganizationId | "strangers";
 export type PoolTurns = {
   /** At once without `whose`. */
   inTurn<Result>(whose: Whose | undefined, work: () => Promise<Result>): Promise<Result>;
-  /** Whether anybody waits for a turn. */
-  isContended(): boolean;
-  /** How many statements of an organization wait, and for about how long the next one would. */
-  backlogOf(organizationId: OrganizationId): { waiting: number; ms: number };
+  /** The statements that wait for a turn. */
+  readonly backlog: Backlog;
 };
 
 /** One organization's share of the connections: two of three. */
@@ -41,10 +40,12 @@ export function createPoolTurns(connections: number, now: () => number): PoolTur
         slots.release(organizationId);
       }
     },
-    isContended: () => slots.contended,
-    backlogOf: (organizationId) => {
-      const waiting = slots.waitingOf(organizationId);
-      return { waiting, ms: (waiting * turnMs) / slots.shareOfEach };
+    backlog: {
+      isContended: () => slots.contended,
+      of: (organizationId: OrganizationId) => {
+        const waiting = slots.waitingOf(organizationId);
+        return { waiting, ms: (waiting * turnMs) / slots.shareOfEach };
+      },
     },
   };
 }

@@ -5,19 +5,12 @@
  * slow for too long (overload.ts). So the heaviest sender is refused first, and one that sends little never is: it waits for others'
  * turns, not for their lines.
  */
+import type { Backlog } from "../../fairness/backlog.ts";
 import { FairQueue } from "../../fairness/fair-queue.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Rounds } from "../../fairness/rounds.ts";
 import { TickCount } from "../../fairness/tick-count.ts";
 import { Overload } from "./overload.ts";
-
-/** The work that an organization's requests would wait for once they have begun. */
-export type Backlog = {
-  /** Whether anybody has to wait. */
-  isContended(): boolean;
-  /** How many of an organization do, and for about how long the next one would. */
-  of(organizationId: string): { waiting: number; ms: number };
-};
 
 /** The line in which a request waits. `name`: its organization's id, or a stranger's address. */
 export type Line = { name: string; isStranger: boolean };

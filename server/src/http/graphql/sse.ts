@@ -7,7 +7,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { stringify } from "../../lib/json/json-text.ts";
 import { writeHead, type Exchange } from "../write-response.ts";
 import type { Admission } from "../admission/admission.ts";
-import { lineOf, type Connections } from "../connections/connections.ts";
+import type { Connections } from "../connections/connections.ts";
 import type { PieceWriter } from "../write-pieces.ts";
 import { Pings } from "./pings.ts";
 
@@ -44,7 +44,7 @@ export function createEventStreams({ admission, writer, clock, connections }: Op
       open.add(response);
       const stopPings = pings.add(response);
       const stop = (): void => void results.return();
-      response.once("close", () => connections.leaving.call(lineOf(connections.of(exchange.request.socket)), stop));
+      response.once("close", () => connections.endInTurn(exchange.request.socket, stop));
       let isExpired = false;
       using _watched = caller && admission.watch(caller, () => ((isExpired = true), stop()));
       try {

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Backlog } from "../../fairness/backlog.ts";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { addressesOf, hostProblems, type HostProblem } from "../addresses.ts";
@@ -12,7 +13,7 @@ import { sendError, sendJson, type Exchange, type Upgrade } from "../write-respo
 import { isTooLong } from "../connections/read-body.ts";
 import { limitConnections, type Connections } from "../connections/connections.ts";
 import { countAnswer, createHttpFigures, type HttpFigures } from "../count-responses.ts";
-import { Entrance, type Entrant, type Backlog, type Line } from "../connections/entrance.ts";
+import { Entrance, type Entrant, type Line } from "../connections/entrance.ts";
 import { headProblem, type HeadProblem } from "./head-problem.ts";
 import { ignoreRest } from "../connections/parser.ts";
 import { limitChunks } from "../connections/limit-chunks.ts";

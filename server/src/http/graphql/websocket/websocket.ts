@@ -8,7 +8,6 @@ import type { Clock } from "../../../lib/clock.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import type { Log } from "../../../lib/log/log.ts";
 import type { Arrivals } from "../../connections/arrivals.ts";
-import { lineOf } from "../../connections/connections.ts";
 import type { Readable } from "../../connections/held-back.ts";
 import { refuseHandshake } from "../../raw-response.ts";
 import type { SecurityHeaders } from "../../security-headers.ts";
@@ -62,7 +61,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     socket.once("close", (code, reason) => {
       extras.delete(extra);
       stopPings();
-      connections.leaving.call(lineOf(connections.of(stream)), () => void closed(code, String(reason)));
+      connections.endInTurn(stream, () => void closed(code, String(reason)));
     });
   };
 
