@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
-import { ask } from "./mcp-client.ts";
+import { ask, send, type Sent } from "./mcp-client.ts";
 import { connect, head, type Raw } from "./raw.ts";
 import type { World } from "./server.ts";
 import { acknowledged } from "./web-socket.ts";
@@ -28,7 +28,7 @@ const subscriptions = async (): Promise<number> =>
   Number(/^autograph_subscriptions (\d+)$/m.exec(await (await fetch(server.metricsUrl!)).text())![1]);
 
 /** Five in a turn: of more that come together some would be refused for that. */
-async function send(connections: readonly Raw[], one: string): Promise<void> {
+async function write(connections: readonly Raw[], one: string): Promise<void> {
   for (let sent = 0; sent < EACH; sent += 5) {
     for (const raw of connections) raw.write(one.repeat(5));
     await server.graphql("{ __typename }");
@@ -37,7 +37,7 @@ async function send(connections: readonly Raw[], one: string): Promise<void> {
 
 async function openMany(one: string): Promise<Raw[]> {
   const all = await Promise.all(Array.from({ length: CONNECTIONS }, () => connect(server)));
-  await send(all, one);
+  await write(all, one);
   return all;
 }
 
@@ -47,7 +47,7 @@ const untilFull = (all: Raw[], one: string, isFull: () => Promise<boolean>): Pro
     if (await isFull()) return true;
     const more = await connect(server);
     all.push(more);
-    await send([more], one);
+    await write([more], one);
     return false;
   });
 
@@ -83,6 +83,8 @@ test("a caller that opens ever more on many connections has its share; then a ne
     body: { error: { code: 503, message: refusal.message } },
   });
   expect(await runs()).toEqual(before);
+  const looked = { name: "get_run", arguments: { runId: before[0]!["id"], wait: 30 } };
+  expect(await ask(server, flooding.apiKey, "tools/call", looked)).toMatchObject({ status: 503 });
 
   using neighbour = await acknowledged(server, server.world.apiKey);
   for (let count = 0; count < 100; count++)
@@ -113,4 +115,25 @@ test("calls of a webhook that wait have the same share, and give it back when th
   await server.clock.advance(-3_600_000);
   for (const raw of all) raw[Symbol.dispose]();
   await eventually(async () => !(await refused()));
+});
+
+test("calls of MCP give back what their bodies and answers held", async () => {
+  await publish(server, "echo");
+  const token = server.world.apiKey;
+  const text = '"'.repeat(200_000);
+  const call = (given: object): Promise<Sent> =>
+    ask(server, token, "tools/call", { name: "test_echo", arguments: given });
+  const answers = await Promise.all([
+    call({ text }),
+    call({ text, unknown: true }),
+    send(server, token, { jsonrpc: "1.0", text }),
+    send(server, token, { jsonrpc: "2.0", method: "notifications/none", params: { text } }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 202]);
+  await eventually(async () => {
+    const figures = await (await fetch(server.metricsUrl!)).text();
+    return ["requests", "answers"].every((what) =>
+      new RegExp(`^autograph_memory_held_bytes\\{[^}]*"${what}"\\} 0$`, "m").test(figures),
+    );
+  });
 });

@@ -152,6 +152,17 @@ describe("a client that declares tasks", () => {
     const refused = await task("tasks/update", { taskId, inputResponses: {} }, reader);
     expect(refused).toMatchObject({ status: 403, body: { error: { data: { scope: "approvals:decide" } } } });
     expect(refused.headers.get("www-authenticate")).toContain('error="insufficient_scope", scope="approvals:decide"');
+    expect(await task("tasks/cancel", { taskId }, reader)).toMatchObject({
+      status: 403,
+      body: { error: { data: { scope: "runs:cancel" } } },
+    });
+    const blind = await narrowedKey(server, [ids.approve], ["runs:start", "runs:cancel", "approvals:decide"]);
+    for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
+      expect(await task(method, { taskId, inputResponses: {} }, blind)).toMatchObject({
+        status: 403,
+        body: { error: { data: { scope: "runs:read" } } },
+      });
+    expect(await readRun(server, taskId)).toMatchObject({ status: "paused" });
   });
 
   test("finds another organization's task as little as one that there is not", async () => {

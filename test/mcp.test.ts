@@ -399,6 +399,8 @@ describe("a page of tools", () => {
     )!;
     expect(name).toHaveLength(LIMITS.mcpToolNameCharacters);
     expect((await call(name)).body.result.structuredContent).toMatchObject({ status: "completed", output: { b: 1 } });
+    const narrow = await narrowedKey(server, [ids.echo]);
+    expect((await call(name, {}, {}, narrow)).body.error).toMatchObject({ message: `Unknown tool: ${name}` });
     const near = `${name.slice(0, -1)}${name.endsWith("0") ? "1" : "0"}`;
     expect((await call(near)).body.error).toMatchObject({ code: -32_602 });
   });

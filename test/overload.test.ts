@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
 import { publish } from "./agents.ts";
 import { eventually, post, startTestServer, type Data, type TestServer } from "./client.ts";
+import { ask, type Sent } from "./mcp-client.ts";
 import { connect, head, type Raw } from "./raw.ts";
 import { scaled } from "./scale.ts";
 import type { World } from "./server.ts";
@@ -181,6 +182,14 @@ test("a flood is refused in part with 503 and Retry-After; what is urgent, healt
     const { status, errors } = await post(url, "{ me { cancelRun: name } }", {}, flooding.apiKey);
     return status === 503 && errors![0]!.extensions.code === "UNAVAILABLE";
   }, 60_000);
+
+  // Over MCP.
+  const call = (name: string, given: object, key: string | null = flooding.apiKey): Promise<Sent> =>
+    ask(server, key, "tools/call", { name, arguments: given });
+  const { status: called, body } = await call("cancel_run", { runId: cancelled.id });
+  expect([called, body.result.structuredContent.status]).toEqual([200, "cancelled"]);
+  expect((await call("cancel_run", { runId: cancelled.id }, null)).status).toBe(401);
+  await eventually(async () => (await call("get_run", { runId: "cancel_run" })).status === 503, 60_000);
 
   // Over a WebSocket, where there is no status.
   const socket = server.webSocket(flooding.apiKey);
