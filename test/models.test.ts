@@ -178,6 +178,19 @@ test.each(Object.entries(PROTOCOLS))(
   },
 );
 
+test("an author's model that goes into a path leads to no other place of the server", async () => {
+  const { id } = await create({ name: "paths", provider: "google" });
+  projects.replies = [json(PROTOCOLS["google"]!.answer("Hi", "stop"))];
+  const askFor = (model: string): Promise<Data> =>
+    runOf(server, `do: [{ask: {call: 'llm:1.0.0@default', with: {connection: paths, prompt: Hi, model: '${model}'}}}]`);
+  for (const model of ["../../admin", "models/./small", "models//small"])
+    expect((await askFor(model)).error.detail).toBe("the model's name is not a path");
+  expect(projects.asked).toEqual([]);
+  await askFor("admin?key=1#/small");
+  expect(projects.asked[0]!.path).toMatch(/^\/v1\/admin%3Fkey%3D1%23\/small:generateContent$/);
+  await remove(id);
+});
+
 test("an organization tests at most so often a minute", async () => {
   const { id } = await create({ name: "often" });
   projects.replies = [{ ok: true }];

@@ -1,6 +1,7 @@
 /** How each provider is asked: its protocol is the AI SDK's, on sockets that are ours. A package is loaded when it is first needed. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { Connection, ModelProvider } from "./connection.ts";
+import { LlmError } from "./problem.ts";
 
 type Fetch = typeof globalThis.fetch;
 /** A key is always given, if an empty one: without it the packages take one from the environment. */
@@ -29,13 +30,20 @@ const PACKAGES: Record<ModelProvider, Open> = {
   },
   async google(model, settings) {
     const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
-    return createGoogleGenerativeAI(settings)(model);
+    return createGoogleGenerativeAI(settings)(asPath(model));
   },
   async mistral(model, settings) {
     const { createMistral } = await import("@ai-sdk/mistral");
     return createMistral(settings)(model);
   },
 };
+
+/** The name goes into the URL's path, and an author chooses it: none leads to another place of the server, which would get the key. */
+function asPath(model: string): string {
+  const parts = model.split("/");
+  if (parts.some((part) => /^\.{0,2}$/.test(part))) throw new LlmError("not_found", "the model's name is not a path");
+  return parts.map(encodeURIComponent).join("/");
+}
 
 /** `model`: instead of the connection's. */
 export const openProvider = (
