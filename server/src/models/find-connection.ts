@@ -1,27 +1,40 @@
 /** The connection that a call is made over. */
-import type { FreshCache } from "../lib/fresh-cache.ts";
 import type { ModelConnectionId, OrganizationId, ProjectId } from "../lib/ids.ts";
-import type { Log } from "../lib/log/log.ts";
 import { PROVIDERS, type Connection } from "../llm/connection.ts";
-import type { Sealer } from "../secrets/seal.ts";
 import type { Database } from "../storage/database.ts";
 import { readModelConnection } from "./list-connections.ts";
 import type { ModelConnection } from "./model-connection.ts";
-import { readConnections, readSealedKeys } from "./store.ts";
+import type { Known } from "./load-connections.ts";
+import type { Models } from "./models.ts";
+import { ownerOf, readConnections } from "./store.ts";
 
-export type ProjectConnections = { byName: ReadonlyMap<string, Connection>; default: Connection | undefined };
-
-type Known = { known: FreshCache<string, ProjectConnections> };
+type Finding = Pick<Models, "known" | "log" | "sealer">;
 type Project = Pick<ModelConnection, "organizationId" | "projectId">;
 
 /** The project's connection of this name; without one, its default. */
 export async function findConnection(
-  { known }: Known,
+  models: Finding,
   project: Project,
   name?: string,
 ): Promise<Connection | undefined> {
-  const connections = await known.get(keyOf(project));
-  return name === undefined ? connections?.default : connections?.byName.get(name);
+  const connections = await models.known.get(keyOf(project));
+  const found = name === undefined ? connections?.default : connections?.byName.get(name);
+  return found && (found.opened ??= open(models, found));
+}
+
+async function open({ log, sealer }: Finding, { connection, sealedKey }: Known): Promise<Connection | undefined> {
+  const { id, organizationId, projectId, name, provider, model, prices, limits } = connection;
+  const apiKey = sealedKey === null ? undefined : await sealer.open(sealedKey, ownerOf(connection));
+  if (sealedKey !== null && apiKey === undefined) {
+    // Not the caller's mistake: the row was changed by hand, or belongs to another installation.
+    log.error(
+      { organizationId, projectId, connection: name },
+      "the key of a model connection does not open with this server's key",
+    );
+    return undefined;
+  }
+  const baseUrl = connection.baseUrl ?? PROVIDERS[provider]!;
+  return { id, name, provider, baseUrl, model, apiKey, prices, limits };
 }
 
 /**
@@ -29,7 +42,7 @@ export async function findConnection(
  * own, which can also be named.
  */
 export const connectionsOf =
-  (models: Known, { own }: { own: Connection | undefined }) =>
+  (models: Finding, { own }: { own: Connection | undefined }) =>
   async (organizationId: OrganizationId, projectId: ProjectId, name?: string): Promise<Connection | undefined> => {
     const found = await findConnection(models, { organizationId, projectId }, name);
     return found ?? (name === undefined || name === own?.name ? own : undefined);
@@ -45,7 +58,7 @@ export const namesOfConnections =
 
 /** The connection of this id as it is now, with its key. */
 export async function readConnection(
-  models: Known & { database: Database },
+  models: Finding & { database: Database },
   organizationId: OrganizationId,
   id: ModelConnectionId,
 ): Promise<Connection | undefined> {
@@ -54,39 +67,7 @@ export async function readConnection(
 }
 
 /** After a change: calls that begin from then on see it. */
-export const forgetConnections = ({ known }: Known, project: Project): void => known.forget(keyOf(project));
+export const forgetConnections = ({ known }: Pick<Models, "known">, project: Project): void =>
+  known.forget(keyOf(project));
 
 const keyOf = ({ organizationId, projectId }: Project): string => `${organizationId} ${projectId}`;
-
-export async function loadConnections(
-  { database, log, sealer }: { database: Database; log: Log; sealer: Sealer },
-  key: string,
-): Promise<ProjectConnections> {
-  const [organizationId, projectId] = key.split(" ") as [OrganizationId, ProjectId];
-  const [connections, sealed] = await Promise.all([
-    readConnections(database, organizationId, projectId),
-    readSealedKeys(database, organizationId, projectId),
-  ]);
-  const keys = new Map(
-    await Promise.all(sealed.map(async (row) => [row.id, await sealer.open(row.sealed, row)] as const)),
-  );
-  const byName = new Map<string, Connection>();
-  let chosen: Connection | undefined;
-  for (const connection of connections) {
-    const { id, name, hasKey, isDefault } = connection;
-    const apiKey = keys.get(id);
-    if (hasKey && apiKey === undefined) {
-      // Not the caller's mistake: the row was changed by hand, or belongs to another installation.
-      log.error(
-        { organizationId, projectId, connection: name },
-        "the key of a model connection does not open with this server's key",
-      );
-      continue;
-    }
-    const { provider, model, prices, limits } = connection;
-    const baseUrl = connection.baseUrl ?? PROVIDERS[provider]!;
-    byName.set(name, { id, name, provider, baseUrl, model, apiKey, prices, limits });
-    if (isDefault) chosen = byName.get(name);
-  }
-  return { byName, default: chosen };
-}

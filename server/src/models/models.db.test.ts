@@ -277,3 +277,15 @@ test("a rotation seals the keys again; one that was copied to another row stops 
   await deleteModelConnection(models, caller, copy.id);
   await expect(deleteModelConnection(models, caller, newId())).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
+
+test("a call opens no other key than its own, and that once", async () => {
+  const project = { organizationId: caller.organizationId, projectId: await projectOf("keys") };
+  for (const name of ["one", "two", "three"]) await create({ ...project, name, apiKey: `sk-${name}` });
+  const opened: string[] = [];
+  const { sealer } = models;
+  const open: typeof sealer.open = (sealed, owner) => (opened.push(owner.name), sealer.open(sealed, owner));
+  const counting = { ...models, sealer: { ...sealer, open } };
+  const found = await Promise.all([1, 2].map(() => findConnection(counting, project, "two")));
+  expect(found.map((one) => one?.apiKey)).toEqual(["sk-two", "sk-two"]);
+  expect(opened).toHaveLength(1);
+});

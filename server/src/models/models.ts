@@ -4,7 +4,7 @@ import { createFreshCache, type FreshCache } from "../lib/fresh-cache.ts";
 import type { Log } from "../lib/log/log.ts";
 import { createSealer, type Sealer } from "../secrets/seal.ts";
 import type { Database } from "../storage/database.ts";
-import { loadConnections, type ProjectConnections } from "./find-connection.ts";
+import { loadConnections, type ProjectConnections } from "./load-connections.ts";
 
 export type Models = {
   database: Database;
@@ -23,7 +23,7 @@ const KEPT = 200;
 type ModelsOptions = Omit<Models, "sealer" | "known"> & { derive: (purpose: string) => Buffer };
 
 export function createModels({ derive, ...base }: ModelsOptions): Models {
-  const opening = { ...base, sealer: createSealer(derive) };
-  const load = (key: string): Promise<ProjectConnections> => loadConnections(opening, key);
-  return { ...opening, known: createFreshCache({ clock: base.clock, ttlMs: TTL_MS, most: KEPT, load }) };
+  const load = (key: string): Promise<ProjectConnections> => loadConnections(base, key);
+  const known = createFreshCache({ clock: base.clock, ttlMs: TTL_MS, most: KEPT, load });
+  return { ...base, sealer: createSealer(derive), known };
 }

@@ -65,6 +65,19 @@ export async function readConnections(
   return rows.map(connectionOf);
 }
 
+export async function readWithKeys(
+  database: Database,
+  organizationId: OrganizationId,
+  projectId: ProjectId,
+): Promise<{ connection: ModelConnection; sealedKey: string | null }[]> {
+  const rows = await database.query(
+    `select ${COLUMNS}, sealed_key from model_connections where organization_id = $1 and project_id = $2`,
+    [organizationId, projectId],
+    organizationId,
+  );
+  return rows.map((row) => ({ connection: connectionOf(row), sealedKey: row["sealed_key"] }));
+}
+
 export async function readConnectionRow(
   query: Query,
   organizationId: OrganizationId,
@@ -195,19 +208,6 @@ const sealedKeyOf = (row: Row): SealedKeyRow => ({
 });
 
 const SEALED = "organization_id, id, project_id, name, sealed_key";
-
-export async function readSealedKeys(
-  database: Database,
-  organizationId: OrganizationId,
-  projectId: ProjectId,
-): Promise<SealedKeyRow[]> {
-  const rows = await database.query(
-    `select ${SEALED} from model_connections where organization_id = $1 and project_id = $2 and sealed_key is not null`,
-    [organizationId, projectId],
-    organizationId,
-  );
-  return rows.map(sealedKeyOf);
-}
 
 /** All organizations, in the order of their keys, locked until the transaction ends. */
 async function lockSealedKeys(
