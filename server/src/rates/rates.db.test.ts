@@ -6,8 +6,10 @@ import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../a
 import type { Caller } from "../auth/caller.ts";
 import { setPlan } from "../auth/accounts/organizations.ts";
 import type { OrganizationId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { createDatabaseWindows, type Windows } from "./database-windows.ts";
+import { createModelCosts } from "./model-costs.ts";
 import { createRates } from "./rates.ts";
 import { burstOf, WINDOW_MS } from "../fairness/rate-window.ts";
 
@@ -144,7 +146,7 @@ test("two processes add up what an organization used, by its day; what a databas
   for (const one of rates) one.usage.modelTokens(organizationId, 2 ** 31);
   await rates[1]![Symbol.asyncDispose]();
   expect(await rates[0]!.usage.read(organizationId, 1)).toEqual([
-    { date: "2026-11-21", requests: 10, refused: 2, runs: 1, steps: 3, modelTokens: 2 ** 31 - 1, modelCost: 0 },
+    { date: "2026-11-21", requests: 10, refused: 2, runs: 1, steps: 3, modelTokens: 2 ** 31 - 1 },
   ]);
   await database.query("alter table usage_days rename to away");
   rates[0]!.usage.run(organizationId);
@@ -163,4 +165,31 @@ test("two processes add up what an organization used, by its day; what a databas
     organizationId,
   ]);
   expect(kept).toEqual([{ count: 1 }]);
+});
+
+test("the costs of many days are summed up once, each day's on its own", async () => {
+  const call = (daysAgo: number, cost: string | null, currency: string | null): Promise<unknown> =>
+    database.query(
+      `insert into model_calls (organization_id, id, run_id, step_number, agent_id, project_id, connection, model,
+          called_at, input_tokens, output_tokens, cached_input_tokens, cost, currency)
+       select $1, id, id, 1, id, id, 'cheap', 'small', $2, 1, 1, 0, $3, $4 from gen_random_uuid() as id`,
+      [organizationId, new Date(clock.now() - daysAgo * 86_400_000), cost, currency],
+    );
+  await call(0, "0.25", "EUR");
+  await call(0, "0.5", "EUR");
+  await call(1, "1", "EUR");
+  await call(1, "1", "USD");
+  await call(2, "1", "EUR");
+  await call(2, null, null);
+  await call(40, "2", "EUR");
+  let statements = 0;
+  const query: Database["query"] = (...asked) => (statements++, database.query(...asked));
+  const costOf = createModelCosts({ database: { ...database, query }, clock });
+  const daysAgo = [0, 1, 2, 3, 30, 40, LIMITS.usageDays - 1];
+  const dates = daysAgo.map((days) => new Date(clock.now() - days * 86_400_000).toISOString().slice(0, 10));
+  const costs = await Promise.all([...dates, ...dates].map((date) => costOf(organizationId, date)));
+  expect(costs.slice(0, 7)).toEqual([0.75, null, null, 0, 0, 2, 0]);
+  expect(statements).toBe(3);
+  await call(3, "4", "EUR");
+  expect(await costOf(organizationId, dates[3]!)).toBe(4);
 });

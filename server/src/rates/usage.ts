@@ -9,6 +9,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import type { Database } from "../storage/database.ts";
+import { createModelCosts, type ReadModelCost } from "./model-costs.ts";
 
 type UsageCounts = {
   /** Requests that counted, without the refused ones. */
@@ -22,8 +23,8 @@ type UsageCounts = {
   /** Tokens of questions to the language model and its answers, as it counted them. */
   modelTokens: number;
 };
-/** `date`: YYYY-MM-DD. `modelCost`: of agents' questions to models; null if one had no price, or there are two currencies. */
-export type UsageDay = UsageCounts & { date: string; modelCost: number | null };
+/** `date`: YYYY-MM-DD. */
+export type UsageDay = UsageCounts & { date: string };
 
 export type Usage = {
   request(organizationId: OrganizationId, isRefused: boolean): void;
@@ -32,6 +33,7 @@ export type Usage = {
   modelTokens(organizationId: OrganizationId, count: number): void;
   /** The last `days` days, today included, the newest first. */
   read(organizationId: OrganizationId, days: number): Promise<UsageDay[]>;
+  modelCost: ReadModelCost;
   loop: Loop;
 } & AsyncDisposable;
 
@@ -92,11 +94,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
   };
 
   return {
-    request: (organizationId, isRefused) => {
-      const tally = tallyOf(organizationId);
-      if (isRefused) tally.refused++;
-      else tally.requests++;
-    },
+    request: (organizationId, isRefused) => void tallyOf(organizationId)[isRefused ? "refused" : "requests"]++,
     run: (organizationId) => void tallyOf(organizationId).runs++,
     steps: (organizationId, count) => void (tallyOf(organizationId).steps += count),
     modelTokens: (organizationId, count) => void (tallyOf(organizationId).modelTokens += count),
@@ -104,6 +102,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
       await flushAll();
       return readDays(database, organizationId, { last: today(), days });
     },
+    modelCost: createModelCosts({ database, clock }),
     loop,
     async [Symbol.asyncDispose]() {
       await loop[Symbol.asyncDispose]();
@@ -125,29 +124,11 @@ async function readDays(
     [organizationId, dateOf(last - days), dateOf(last), MAX_INT],
     organizationId,
   );
-  const known = new Map(rows.map((row) => [row["date"], row as Omit<UsageDay, "modelCost">]));
-  const costs = await readCosts(database, organizationId, { last, days });
+  const known = new Map(rows.map((row) => [row["date"], row as UsageDay]));
   return Array.from({ length: days }, (_, ago) => {
     const date = dateOf(last - ago);
-    const modelCost = costs.get(date);
-    return { ...(known.get(date) ?? { date, ...NOTHING }), modelCost: modelCost === undefined ? 0 : modelCost };
+    return known.get(date) ?? { date, ...NOTHING };
   });
-}
-
-/** The costs of agents' questions to models, by day. */
-async function readCosts(
-  database: Database,
-  organizationId: OrganizationId,
-  { last, days }: { last: number; days: number },
-): Promise<Map<string, number | null>> {
-  const rows = await database.query(
-    `select to_char(called_at at time zone 'UTC', 'YYYY-MM-DD') as date,
-            case when bool_and(cost is not null) and count(distinct currency) = 1 then sum(cost)::float8 end as cost
-       from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3 group by 1`,
-    [organizationId, new Date((last - days + 1) * DAY_MS), new Date((last + 1) * DAY_MS)],
-    organizationId,
-  );
-  return new Map(rows.map((row) => [row["date"], row["cost"]]));
 }
 
 /** Counts that are not written yet. */

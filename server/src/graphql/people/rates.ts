@@ -73,11 +73,12 @@ function addUsage(builder: Builder): void {
         scope: "inherited",
         description: "Tokens that the language model read and wrote, as it reports them. 0 if it reports none.",
       }),
-      modelCost: t.exposeFloat("modelCost", {
+      modelCost: t.float({
         scope: "inherited",
         nullable: true,
         description:
           "What agents' questions to language models cost. Null if a connection had no prices, or they have several currencies.",
+        resolve: ({ date }, _, context) => context.rates.usage.modelCost(callerOf(context).organizationId, date),
       }),
     }),
   });

@@ -19,7 +19,7 @@ const MAX_INT = 2 ** 31 - 1;
 
 const SUMS = `least(sum(input_tokens), ${MAX_INT})::int as input_tokens, least(sum(output_tokens), ${MAX_INT})::int as output_tokens,
   least(sum(cached_input_tokens), ${MAX_INT})::int as cached_input_tokens, sum(cost)::float8 as cost, min(currency) as currency,
-  bool_and(cost is not null) and count(distinct currency) = 1 as is_priced`;
+  bool_and(cost is not null) and min(currency) = max(currency) as is_priced`;
 
 const usageOf = (row: Row): ModelUsage => ({
   inputTokens: row["input_tokens"],
