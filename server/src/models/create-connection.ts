@@ -62,7 +62,7 @@ export async function createModelConnection(
 }
 
 export const nameTaken = ({ name }: ModelConnection) =>
-  conflict("handle_taken", `the project already has a model connection named ${name}`);
+  conflict("name_taken", `the project already has a model connection named ${name}`);
 
 /** The detail in the audit: where the questions go. */
 export const detailOf = ({ projectId, provider, baseUrl, model }: ModelConnection) => ({

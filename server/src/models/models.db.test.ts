@@ -183,6 +183,7 @@ test("a name is taken once in a project", async () => {
   for (const again of [() => create({ projectId: project, name: "same" }), () => update(other.id, { name: "same" })])
     await expect(again()).rejects.toMatchObject({
       code: "CONFLICT",
+      details: { reason: "name_taken" },
       message: "the project already has a model connection named same",
     });
   await deleteModelConnection(models, caller, made.id);

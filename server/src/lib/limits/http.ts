@@ -131,7 +131,7 @@ export const HTTP = {
   waitToBeginMs: {
     value: 250,
     bounds:
-      "how long a request may wait to begin once, for half a second, all of its organization's (or a stranger's address's) have waited half as long and `requestsWaiting` of them wait",
+      "how long a request may wait to begin in an overload: when, for half a second, each request of its organization (or of a stranger's address) has waited half as long, and `requestsWaiting` of them wait",
     beyond: "503 for those over it ([overload](operations.md#more-than-it-can-answer))",
     test: [ENTRANCE, "after the first second those that are begun waited hardly longer than they may"],
   },
