@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from "node:http";
 
-/** `cancelRuns` has the first in it. The others are of GraphQL and of MCP. */
+/** `cancelRuns` has the first in it. The others are of GraphQL and of MCP. JSON may have `\/` for a slash, as PHP writes it. */
 const WORDS = [
   "cancelRun",
   "decideApproval",
@@ -14,6 +14,8 @@ const WORDS = [
   "decide_approval",
   "tasks/cancel",
   "tasks/update",
+  "tasks\\/cancel",
+  "tasks\\/update",
 ];
 
 export const hasUrgentWord = (text: string | Buffer): boolean => WORDS.some((word) => text.includes(word));

@@ -16,6 +16,7 @@ test.each([
   const { text, urgent } = read(method, params);
   expect(urgent).toBe(true);
   expect(hasUrgentWord(text)).toBe(true);
+  expect(hasUrgentWord(text.replaceAll("/", "\\/"))).toBe(true);
 });
 
 test.each([
