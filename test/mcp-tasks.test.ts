@@ -243,6 +243,28 @@ describe("approvals", () => {
     expect(await goOn(asked, reader)).toMatchObject({ code: 403, data: { scope: "approvals:decide" } });
   });
 
+  test("of which one is answered are asked for again, and the first decision counts", async () => {
+    const branch = (n: number): string => `{b${n}: {call: 'approval:1.0.0@default', with: {question: "q${n}"}}}`;
+    await agentOf(server, `do: [{both: {fork: {branches: [${branch(0)}, ${branch(1)}]}}}]`, "two-questions");
+    const params = { name: "test_two-questions", arguments: {} };
+    const elicitation = { capabilities: { elicitation: {} } };
+    const next = async (more: object): Promise<Data> =>
+      (await ask(server, token, "tools/call", { ...params, ...more }, elicitation)).body.result;
+    const { inputRequests, requestState } = await next({});
+    const [first, second] = Object.keys(inputRequests);
+    const accepted = { [first!]: { action: "accept" } };
+    for (const inputResponses of [accepted, accepted, { [first!]: { action: "decline" } }]) {
+      const again = await next({ requestState, inputResponses });
+      expect([again.resultType, Object.keys(again.inputRequests)]).toEqual(["input_required", [second]]);
+    }
+    const inputResponses = { [first!]: { action: "decline" }, [second!]: { action: "accept" } };
+    expect(await next({ requestState, inputResponses })).toMatchObject({
+      structuredContent: { runId: requestState, status: "completed" },
+    });
+    const { approvals } = await readRun(server, requestState);
+    expect(approvals.nodes.map(({ status }: Data) => status)).toEqual(["approved", "approved"]);
+  });
+
   test("what is decided after the run was cancelled changes nothing", async () => {
     const elicitation = { capabilities: { elicitation: {} } };
     const params = { name: "test_approve", arguments: {} };
