@@ -264,6 +264,25 @@ describe("other origins", () => {
     expect((await send("/graphql", asMe({ origin: ORIGIN }), ME)).headers["access-control-allow-origin"]).toBe(ORIGIN);
   });
 
+  const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+
+  test("that are listed may call /mcp, with its headers, and learn how to be admitted", async () => {
+    const { status, headers } = await send("/mcp", preflight(ORIGIN));
+    expect([status, headers["access-control-allow-methods"]]).toEqual([204, "POST"]);
+    const allowed = headers["access-control-allow-headers"]!.split(", ");
+    expect(allowed).toEqual(
+      expect.arrayContaining(["authorization", "mcp-protocol-version", "mcp-method", "mcp-name"]),
+    );
+    expect(await send("/mcp", asMe({ origin: ORIGIN }), PING)).toMatchObject({
+      status: 200,
+      headers: { "access-control-allow-origin": ORIGIN },
+    });
+    const refused = await send("/mcp", asMe({ origin: ORIGIN, authorization: "Bearer ag_wrong" }), PING);
+    expect(refused).toMatchObject({ status: 401, headers: { "access-control-allow-origin": ORIGIN } });
+    expect(refused.headers["access-control-expose-headers"]).toContain("www-authenticate");
+    expect(await send("/mcp", { method: "HEAD" })).toMatchObject({ status: 405, headers: { allow: "POST" }, body: "" });
+  });
+
   test.for(["https://app.example.org.evil.example", "http://app.example.org", "null", "*"])(
     "%s may not",
     async (origin) => {
@@ -271,6 +290,11 @@ describe("other origins", () => {
       expect(refused.status).toBe(405);
       expect(refused.headers["access-control-allow-origin"]).toBeUndefined();
       expect((await send("/graphql", asMe({ origin }), ME)).headers["access-control-allow-origin"]).toBeUndefined();
+      for (const { status, headers } of [
+        await send("/mcp", preflight(origin)),
+        await send("/mcp", asMe({ origin }), PING),
+      ])
+        expect([status, headers["access-control-allow-origin"]]).toEqual([403, undefined]);
     },
   );
 
