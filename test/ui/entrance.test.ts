@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
 import {
+  GREETER,
   accessTokenOf,
   expectEachLook,
   expectGoodLooks,
@@ -14,16 +15,6 @@ import {
   signIn,
   stopTime,
 } from "./ui.ts";
-
-const GREETER = `
-document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
-input:
-  schema:
-    format: json
-    document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}
-do:
-  - greet: {set: {greeting: "hello"}}
-`;
 
 const ASKING = `
 document: {dsl: "1.0.3", namespace: test, name: asking, version: "1.0.0", title: Asking}

@@ -4,19 +4,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startTestServer, type Data, type TestServer } from "../client.ts";
 import { startLlmService, status, type LlmService } from "../llm-service.ts";
-import { expectEachLook, expectGoodLooks, LOOKS, Person, sharedBrowser } from "./ui.ts";
+import { GREETER, expectEachLook, expectGoodLooks, LOOKS, Person, sharedBrowser } from "./ui.ts";
 
 const KEY = "sk-planted";
-const AGENT = `
-document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
-input:
-  schema:
-    format: json
-    document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}
-do:
-  - greet: {set: {greeting: "hello"}}
-`;
-
 let browser: Browser;
 let server: TestServer;
 let operators: LlmService;
@@ -34,7 +24,7 @@ beforeAll(async () => {
   };
   [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ env })]);
   await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
-    definition: AGENT,
+    definition: GREETER,
   });
   await server.data(`mutation { createProject(input: {handle: "shop", name: "Shop"}) { id } }`);
   owner = await Person.open(browser);

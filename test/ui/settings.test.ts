@@ -4,19 +4,9 @@ import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, sharedBrowser, Person, type Credentials } from "./ui.ts";
+import { GREETER, expectGoodLooks, sharedBrowser, Person, type Credentials } from "./ui.ts";
 
 const run = promisify(execFile);
-
-const AGENT = `
-document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
-input:
-  schema:
-    format: json
-    document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}
-do:
-  - greet: {set: {greeting: "hello"}}
-`;
 
 let browser: Browser;
 let server: TestServer;
@@ -27,7 +17,7 @@ let other: Person;
 beforeAll(async () => {
   [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
   await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
-    definition: AGENT,
+    definition: GREETER,
   });
   owner = await Person.open(browser, { timezoneId: "Asia/Tokyo" });
   other = await Person.open(browser, { colorScheme: "light" });

@@ -15,6 +15,17 @@ export const OWNER = {
   password: "correct horse battery",
 };
 
+/** The agent of tests that only need one. */
+export const GREETER = `
+document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
+input:
+  schema:
+    format: json
+    document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}
+do:
+  - greet: {set: {greeting: "hello"}}
+`;
+
 export type Looks = { colorScheme: "light" | "dark"; viewport: { width: number; height: number } };
 
 /** Colours are the same at any width, and nothing but they differs in the dark: each rule is asked where it may differ. */

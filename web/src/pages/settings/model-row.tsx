@@ -1,5 +1,4 @@
 /** A model connection of a project: what it is, whether it answers, and what may be done with it. */
-import { useState, type ReactNode } from "react";
 import { Button } from "@mantine/core";
 import {
   TestModelDocument,
@@ -8,6 +7,7 @@ import {
   type TestModelMutation,
 } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
+import type { Refusal } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { countText } from "../../lib/counts.ts";
 import { llmProblemText } from "../../lib/llm-problems.ts";
@@ -15,6 +15,7 @@ import { durationText } from "../../lib/times.ts";
 import settings from "./settings.module.css";
 import { PROVIDERS } from "./model-input.ts";
 import classes from "./models.module.css";
+import { useTest } from "./use-test.ts";
 
 type Props = {
   model: ModelFragment;
@@ -27,7 +28,10 @@ type Props = {
 
 export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) {
   const { id, name, isDefault } = model;
-  const test = useTest(id);
+  const mutate = useMutate();
+  const { run, isBusy, ...outcome } = useTest(
+    async () => (await mutate(TestModelDocument, { input: { modelConnectionId: id } })).testModelConnection!,
+  );
   return (
     <tr>
       <td>
@@ -36,10 +40,11 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
       <td>
         {model.model}
         <span className={settings["sub"]}>{sourceOf(model)}</span>
-        <div role="status">{test.said}</div>
+        <div role="status">
+          {isBusy ? <p className="dim">Asking the model two short questions…</p> : <Outcome {...outcome} />}
+        </div>
       </td>
       <td data-label="Prices and limits">
-        {/* What it has cost in the last days belongs below its prices, once the API tells. */}
         {!model.prices && !model.limits && <span className="dim">none</span>}
         {model.prices && <span className={classes["figures"]}>{pricesText(model.prices)}</span>}
         {model.limits && <span className={classes["figures"]}>{limitsText(model)}</span>}
@@ -56,13 +61,7 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
       {mayChange && (
         <td className={settings["action"]}>
           <Button.Group className={settings["right"]}>
-            <Button
-              variant="default"
-              size="compact-sm"
-              aria-label={`Test ${name}`}
-              loading={test.isBusy}
-              onClick={test.run}
-            >
+            <Button variant="default" size="compact-sm" aria-label={`Test ${name}`} loading={isBusy} onClick={run}>
               Test
             </Button>
             <Button variant="default" size="compact-sm" aria-label={`Edit ${name}`} onClick={() => onEdit(model)}>
@@ -135,31 +134,13 @@ function MakeDefault({ model: { id, name }, onDone }: { model: ModelFragment; on
 
 type Test = NonNullable<TestModelMutation["testModelConnection"]>;
 
-/** Asks the model, and tells in the row what came of it. */
-function useTest(modelConnectionId: string): { run: () => void; isBusy: boolean; said: ReactNode } {
-  const mutate = useMutate();
-  const [test, setTest] = useState<Test>();
-  const { act, isBusy, refusal } = useAct();
-  const run = (): void => {
-    setTest(undefined);
-    void act(async () =>
-      setTest((await mutate(TestModelDocument, { input: { modelConnectionId } })).testModelConnection!),
-    );
-  };
+/** The answer of a test, or why there is none. */
+function Outcome({ test, refusal }: { test: Test | undefined; refusal: Refusal | undefined }) {
   const bad =
     refusal?.message ??
     (test?.problem && `The model ${llmProblemText(test.problem)}${test.detail ? `: ${test.detail}` : ""}.`);
-  return {
-    run,
-    isBusy,
-    said: isBusy ? (
-      <p className="dim">Asking the model two short questions…</p>
-    ) : bad ? (
-      <p className={classes["bad"]}>{bad}</p>
-    ) : (
-      test && <p className={classes["good"]}>{answerText(test)}</p>
-    ),
-  };
+  if (bad) return <p className={classes["bad"]}>{bad}</p>;
+  return test && <p className={classes["good"]}>{answerText(test)}</p>;
 }
 
 const answerText = ({ answeredBy, duration, hasStructuredOutput, hasTools }: Test): string =>

@@ -16,7 +16,6 @@ import { ListProblem } from "../../components/table/rows.tsx";
 import { ListFoot } from "./list-foot.tsx";
 import type { PartProps, SettingsSearch } from "./part.ts";
 import settings from "./settings.module.css";
-import classes from "./server-model.module.css";
 import { ModelForm } from "./model-form.tsx";
 import { ProjectModels } from "./project-models.tsx";
 import { ServerModel } from "./server-model.tsx";
@@ -51,7 +50,7 @@ export function Models({ caller, search }: PartProps) {
     );
   return (
     <div className={settings["part"]}>
-      <p className={classes["lead"]}>
+      <p className={settings["lead"]}>
         The language models that a project’s agents ask. Keys are encrypted, and nobody can read them back.
       </p>
       {!mayChange && <WhoChanges role={caller.role} />}

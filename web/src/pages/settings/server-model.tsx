@@ -1,11 +1,9 @@
 /** The language model that reads sentences: what the operator configured, and whether it answers. */
-import { useState } from "react";
 import { Button } from "@mantine/core";
 import type { UseQueryState } from "urql";
-import { TestLlmDocument, type LlmQuery, type LlmStateFragment, type TestLlmMutation } from "../../api/documents.ts";
+import { TestLlmDocument, type LlmQuery, type LlmStateFragment } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
 import { Refusal, refusalIn } from "../../api/refusal.ts";
-import { useAct } from "../../api/use-act.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
@@ -14,6 +12,7 @@ import { llmProblemText } from "../../lib/llm-problems.ts";
 import { durationText } from "../../lib/times.ts";
 import settings from "./settings.module.css";
 import classes from "./server-model.module.css";
+import { useTest } from "./use-test.ts";
 
 type Props = { asked: Pick<UseQueryState<LlmQuery>, "data" | "error">; readAgain: () => void };
 
@@ -22,7 +21,7 @@ export function ServerModel({ asked: { data, error }, readAgain }: Props) {
   return (
     <section className={settings["section"]} aria-labelledby="server-model">
       <h2 id="server-model">The server’s model</h2>
-      <p className={classes["lead"]}>
+      <p className={settings["lead"]}>
         It reads the sentences of all projects without a default of their own. The operator of the server configures it.
       </p>
       {error && <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />}
@@ -53,16 +52,9 @@ const Missing = () => (
   </Empty>
 );
 
-type Test = NonNullable<NonNullable<TestLlmMutation["testLlm"]>["test"]>;
-
 function Configured({ connection: { host, model, hasKey } }: { connection: LlmStateFragment }) {
   const mutate = useMutate();
-  const [test, setTest] = useState<Test>();
-  const { act, isBusy, refusal } = useAct();
-  const run = (): void => {
-    setTest(undefined);
-    void act(async () => setTest((await mutate(TestLlmDocument, {})).testLlm!.test!));
-  };
+  const { run, test, isBusy, refusal } = useTest(async () => (await mutate(TestLlmDocument, {})).testLlm!.test!);
   return (
     <>
       {host === null ? (
@@ -70,7 +62,7 @@ function Configured({ connection: { host, model, hasKey } }: { connection: LlmSt
           Configured by the operator. Only the operator’s organization sees which model it is.
         </p>
       ) : (
-        <dl className={classes["facts"]}>
+        <dl className={settings["facts"]}>
           <div>
             <dt>Model</dt>
             <dd>{model}</dd>

@@ -46,7 +46,7 @@ export function Usage({ caller, search: { show } }: PartProps) {
       {refused && <Problem refusal={refusalIn(refused)} action={<TryAgain onClick={readAgain} />} />}
       {rateLimit && organization ? (
         <div className={settings["head"]}>
-          <dl className={classes["facts"]}>
+          <dl className={settings["facts"]}>
             <div>
               <dt>Plan</dt>
               <dd>{organization.plan}</dd>
