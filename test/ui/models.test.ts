@@ -176,8 +176,10 @@ test("one model of a project is the default", async () => {
   await button("Reload").click();
   await button("Make default: cheap").click();
   await row("cheap").getByRole("cell", { name: "yes", exact: true }).waitFor();
-  await button("Make default: dear").click();
+  await button("Make default: dear").press("Enter");
   await button("Make default: cheap").waitFor();
+  // The button is gone: the focus stays in its place.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.closest("tr")?.textContent)).toMatch(/^dear/);
   expect((await connections()).map(({ name, isDefault }) => [name, isDefault])).toEqual([
     ["cheap", false],
     ["dear", true],
@@ -221,6 +223,51 @@ test("an edit keeps the key, which another server gets only if it is given again
   await form.getByLabel("Ask without a key").check();
   await form.getByRole("button", { name: "Save" }).click();
   await row("cheap").getByText("OpenAI-compatible, elsewhere.example.com, without a key").waitFor();
+});
+
+test("an edit begins with what somebody else has made of the model, and leaves it", async () => {
+  const change = async (name: string, input: object): Promise<void> => {
+    const list = "query ($projectId: ID!) { modelConnections(projectId: $projectId) { id name } }";
+    const { modelConnections } = await server.data(list, { projectId: server.world.projectId });
+    const { id: modelConnectionId } = modelConnections.find((one: Data) => one.name === name);
+    await server.data(
+      "mutation ($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { id } }",
+      {
+        input: { modelConnectionId, ...input },
+      },
+    );
+  };
+  const prices = { inputPerMillion: 1, outputPerMillion: 2, currency: "EUR" };
+  for (const inputPerMillion of [1, 5]) {
+    await change("dear", { prices: { ...prices, inputPerMillion } });
+    await button("Edit dear").click();
+    const form = page.getByRole("form", { name: "Edit dear" });
+    await form.getByLabel("Output").fill("3");
+    expect(await form.getByLabel("Input", { exact: true }).inputValue()).toBe(String(inputPerMillion));
+    await form.getByRole("button", { name: "Save" }).click();
+    await row("dear").getByText(`${inputPerMillion} in, 3 out (EUR per million tokens)`).waitFor();
+  }
+});
+
+test("a model that somebody else deletes is not changed any longer, and the page says so", async () => {
+  const REMOVE = "mutation ($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { id } }";
+  const [early, late] = [await create("early"), await create("late")];
+  await button("Reload").press("Enter");
+  await button("Edit late").click();
+  const form = page.getByRole("form", { name: "Edit late" });
+  await form.getByLabel("Model", { exact: true }).fill("larger");
+  for (const modelConnectionId of [early, late]) await server.data(REMOVE, { input: { modelConnectionId } });
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByRole("alert").getByText("Model connection not found").waitFor();
+  await form.getByRole("button", { name: "Cancel" }).click();
+
+  await owner.go(`/settings/models?make=true&model=${early}`);
+  const gone = page.getByRole("alert").filter({ hasText: "Model connection not found" });
+  await gone.waitFor();
+  await gone.getByRole("button", { name: "Show the models" }).click();
+  await gone.waitFor({ state: "detached" });
+  await row("early").waitFor({ state: "detached" });
+  await row("cheap").waitFor();
 });
 
 test("a model is deleted by typing its name", async () => {

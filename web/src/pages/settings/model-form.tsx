@@ -119,8 +119,10 @@ const PricesAndLimits = ({ lineOf }: Pick<Form, "lineOf">) => (
 );
 
 /** The form's values, its problems, and sending it. */
-function useModelForm({ project, model, onSaved }: Props) {
+function useModelForm({ project, model: given, onSaved }: Props) {
   const mutate = useMutate();
+  /** As the form began: all changes are compared with it. */
+  const [model] = useState(given);
   const [said, setSaid] = useState<SaidOfModel>(() => saidOf(model));
   const problems = problemsIn(said);
   const { form, submit, isBusy, refusal, isTried } = useSubmit({

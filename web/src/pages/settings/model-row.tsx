@@ -1,4 +1,5 @@
 /** A model connection of a project: what it is, whether it answers, and what may be done with it. */
+import { useState } from "react";
 import { Button } from "@mantine/core";
 import {
   TestModelDocument,
@@ -28,6 +29,7 @@ type Props = {
 
 export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) {
   const { id, name, isDefault } = model;
+  const [isMade, setIsMade] = useState(false);
   const mutate = useMutate();
   const { run, isBusy, ...outcome } = useTest(
     async () => (await mutate(TestModelDocument, { input: { modelConnectionId: id } })).testModelConnection!,
@@ -51,9 +53,17 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
       </td>
       <td data-label="Default">
         {isDefault ? (
-          "yes"
+          <span tabIndex={-1} ref={isMade ? focusOn : undefined}>
+            yes
+          </span>
         ) : mayChange ? (
-          <MakeDefault model={model} onDone={onDefault} />
+          <MakeDefault
+            model={model}
+            onDone={() => {
+              setIsMade(true);
+              onDefault();
+            }}
+          />
         ) : (
           <span className="dim">no</span>
         )}
@@ -76,6 +86,9 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
     </tr>
   );
 }
+
+/** The button that had the focus is gone. */
+const focusOn = (element: HTMLElement | null): void => element?.focus({ preventScroll: true });
 
 const sourceOf = ({ provider, baseUrl, hasKey }: ModelFragment): string =>
   [

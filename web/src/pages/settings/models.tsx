@@ -1,5 +1,6 @@
 /** The language models that projects ask, and the server's own; keys go in and never come out. */
 import { useState } from "react";
+import { Button } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import {
   LlmDocument,
@@ -9,9 +10,9 @@ import {
   type Role,
 } from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
+import { Refusal, refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
-import { Empty, withArticle } from "../../components/notice.tsx";
+import { Empty, Problem, TryAgain, withArticle } from "../../components/notice.tsx";
 import { ListProblem } from "../../components/table/rows.tsx";
 import { ListFoot } from "./list-foot.tsx";
 import type { PartProps, SettingsSearch } from "./part.ts";
@@ -25,7 +26,8 @@ type Project = { id: string; name: string };
 export function Models({ caller, search }: PartProps) {
   const { after, make, project: only, model: modelId, into } = search;
   const { asked, projects, llm, readings, readAgain } = useModels({ after, only, isAdmin: caller.may("admin") });
-  const model = useModelToEdit(modelId);
+  const mayChange = caller.may("secrets:write");
+  const { model, ...unread } = useModelToEdit(make && mayChange ? modelId : undefined);
   const navigate = useNavigate();
   const [said, setSaid] = useState("");
   const base: SettingsSearch = { ...(only && { project: only }), ...(after && { after }) };
@@ -36,10 +38,10 @@ export function Models({ caller, search }: PartProps) {
     show({ make: true, ...next });
   };
   const project = projects?.find(({ id }) => id === into) ?? projects?.[0];
-  const mayChange = caller.may("secrets:write");
   if (make && mayChange && project && (model || !modelId))
     return (
       <ModelForm
+        key={modelId ?? project.id}
         {...{ project, model }}
         onSaved={(name) => {
           setSaid(`${name} is saved. Calls that begin from now on use it.`);
@@ -50,11 +52,14 @@ export function Models({ caller, search }: PartProps) {
     );
   return (
     <div className={settings["part"]}>
-      <p className={settings["lead"]}>
-        The language models that a project’s agents ask. Keys are encrypted, and nobody can read them back.
-      </p>
-      {!mayChange && <WhoChanges role={caller.role} />}
-      <div role="status">{said && <p>{said}</p>}</div>
+      <Lead {...{ mayChange, said }} role={caller.role} />
+      <NotToEdit
+        {...unread}
+        onShow={() => {
+          show({});
+          readAgain();
+        }}
+      />
       {asked.error && <ListProblem refusal={refusalIn(asked.error)} readAgain={readAgain} />}
       {!projects && !asked.error && <Loading label="Loading the models" lines={5} />}
       {projects?.length === 0 && <NoProjects />}
@@ -79,12 +84,42 @@ export function Models({ caller, search }: PartProps) {
   );
 }
 
-/** Undefined without an id, until it is read, and if the id is of something else. */
-function useModelToEdit(id: string | undefined): ModelFragment | undefined {
-  const [{ data }] = useRead({ query: ModelToEditDocument, variables: { id: id ?? "" }, pause: !id });
-  const named = data?.node as Partial<ModelFragment> | null | undefined;
-  return id && named?.id === id ? (named as ModelFragment) : undefined;
+/** Reads a model when it is about to be changed, as the list may be old. `refusal`: why there is none. */
+function useModelToEdit(id: string | undefined) {
+  const [{ data, error, fetching }, readAgain] = useRead({
+    query: ModelToEditDocument,
+    variables: { id: id ?? "" },
+    pause: !id,
+    requestPolicy: "network-only",
+  });
+  // Until then `data` may be of an earlier edit.
+  if (!id || fetching) return { readAgain };
+  const node = data?.node as Partial<ModelFragment> | null | undefined;
+  const model = node?.id === id ? (node as ModelFragment) : undefined;
+  const refusal = error ? refusalIn(error) : data && !model ? new Refusal(GONE, { code: "NOT_FOUND" }) : undefined;
+  return { model, refusal, readAgain };
 }
+
+const GONE = "Model connection not found";
+
+type NotToEditProps = { refusal?: Refusal | undefined; readAgain: () => void; onShow: () => void };
+
+/** The way on from a model that was not read. */
+const NotToEdit = ({ refusal, readAgain, onShow }: NotToEditProps) =>
+  refusal && (
+    <Problem
+      refusal={refusal}
+      action={
+        refusal.code === "NOT_FOUND" ? (
+          <Button variant="default" size="compact-md" onClick={onShow}>
+            Show the models
+          </Button>
+        ) : (
+          <TryAgain onClick={readAgain} />
+        )
+      }
+    />
+  );
 
 type Shown = { after: string | undefined; only: string | undefined; isAdmin: boolean };
 
@@ -111,11 +146,22 @@ function useModels({ after, only, isAdmin }: Shown) {
   return { asked, projects: one ? [one] : asked.data?.projects?.nodes, llm, readings, readAgain };
 }
 
-const WhoChanges = ({ role }: { role: Role | null }) => (
-  <p className="dim">
-    Owners, admins and editors add, test and change models{role && `; you are ${withArticle(role)} here`}. Owners and
-    admins see the server’s model.
-  </p>
+type LeadProps = { mayChange: boolean; role: Role | null; said: string };
+
+/** The models' purpose, who changes them, and the last thing that was done. */
+const Lead = ({ mayChange, role, said }: LeadProps) => (
+  <>
+    <p className={settings["lead"]}>
+      The language models that a project’s agents ask. Keys are encrypted, and nobody can read them back.
+    </p>
+    {!mayChange && (
+      <p className="dim">
+        Owners, admins and editors add, test and change models{role && `; you are ${withArticle(role)} here`}. Owners
+        and admins see the server’s model.
+      </p>
+    )}
+    <div role="status">{said && <p>{said}</p>}</div>
+  </>
 );
 
 const NoProjects = () => (
