@@ -86,6 +86,10 @@ test("a narrowed key does not choose what fires a project's triggers", async () 
 test("events of the service itself start nothing for a key that reaches only some agents of the project", async () => {
   const { secret: someAgents } = await createKey(server, { agentIds: [echo] });
   const { secret: wholeProject } = await createKey(server, { projectIds: [server.world.projectId] });
+  const { createProject: beside } = await server.data(
+    'mutation { createProject(input: {handle: "beside", name: "Beside"}) { id } }',
+  );
+  const { secret: otherProject } = await createKey(server, { projectIds: [beside.id], agentIds: [echo] });
   const own = {
     agentId: echo,
     name: "own events",
@@ -93,7 +97,8 @@ test("events of the service itself start nothing for a key that reaches only som
   };
   const create = "mutation($input: CreateTriggerInput!) { createTrigger(input: $input) { id } }";
   const refused = { code: "BAD_USER_INPUT", fields: [{ path: "input.trigger.source", code: "not_a_choice" }] };
-  expect((await server.graphql(create, { input: own }, someAgents)).errors).toMatchObject([{ extensions: refused }]);
+  for (const key of [someAgents, otherProject])
+    expect((await server.graphql(create, { input: own }, key)).errors).toMatchObject([{ extensions: refused }]);
   const other = { ...own, trigger: { ...own.trigger, source: "shop" } };
   const { createTrigger: made } = await server.data(create, { input: other });
   const update = "mutation($input: UpdateTriggerInput!) { updateTrigger(input: $input) { id } }";
