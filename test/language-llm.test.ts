@@ -389,7 +389,20 @@ describe("usage", () => {
     expect(usage[0].modelCost).toBeNull();
   });
 
+  test("believes no count that is nonsense", async () => {
+    for (const [prompt_tokens, completion_tokens, input, output] of [
+      [1e15, -5, 10_000_000, 0],
+      [1e300, 0.5, 0, 0],
+    ]) {
+      model.replies = [answered({ usage: { prompt_tokens, completion_tokens } })];
+      const { id, status: is } = await runOf(server, `do: [{ask: ${task("seed: 2")}}]`);
+      expect(is).toBe("completed");
+      expect((await server.data(READ, { id })).run.usage).toMatchObject({ inputTokens: input, outputTokens: output });
+    }
+  });
+
   test("sums up no more runs than it may", async () => {
+    model.replies = ["Hello"];
     const most = LIMITS.runUsageRuns;
     const each = `{call: 'each:1.0.0@default', with: {in: '\${ [range(${most})] }', concurrency: 30, do: [{child: {run: {workflow: {namespace: test, name: asks, version: latest, input: {}}}}}]}}`;
     const id = await start(server, await agentOf(server, `do: [{ask: ${task("seed: 1")}}, {all: ${each}}]`));

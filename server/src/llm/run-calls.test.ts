@@ -9,6 +9,7 @@ import { newId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Connection } from "./connection.ts";
 import type { OutboundResponse } from "../outbound/outbound.ts";
+import { Crowd } from "./crowd.ts";
 import { createLlm } from "./llm.ts";
 
 const { modelCallsAtOnce, modelCallsAtOnceOwn, modelCallsWaitingOwn } = LIMITS;
@@ -100,6 +101,10 @@ test("calls that find no place come again one after the other, within ten minute
     times.push(((await call(own)) as { heldUntil: number }).heldUntil - clock.now());
   expect(times.slice(0, 3)).toEqual([2_000, 2_010, 2_020]);
   expect(new Set(times).size).toBe(200);
+  const crowd = new Crowd(clock);
+  const many = Array.from({ length: 70_000 }, () => crowd.next() - clock.now());
+  expect(Math.max(...many.slice(0, 59_801), 0)).toBe(600_000);
+  expect(many.slice(59_801, 59_803)).toEqual([2_000, 2_010]);
 });
 
 const REFUSED = {
@@ -123,6 +128,20 @@ test("a connection in use keeps its limit, however many others are asked meanwhi
   for (let count = 0; count < 1_001; count++) await call(newId<"organization">());
   void call(own, narrow);
   expect(await settle()).toBe(1_002);
+});
+
+test("a call that waited in line asks nothing of an endpoint that wants a pause by then", async () => {
+  let asked = 0;
+  const { call } = opened(async () => (asked++, REFUSED));
+  const own = newId<"organization">();
+  const narrow = {
+    id: newId<"modelConnection">(),
+    limits: { concurrency: 1, tokensPerDay: null, costPerDay: null },
+  };
+  const answers = await Promise.all([1, 2, 3].map(() => call(own, narrow)));
+  const times = answers.map((answer) => (answer as { heldUntil: number }).heldUntil);
+  expect(new Set(times).size).toBe(3);
+  expect(asked).toBe(1);
 });
 
 test("a pause is of an endpoint and a key: another one is asked at once", async () => {
