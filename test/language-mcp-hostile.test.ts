@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { eventually } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { startEndpoint, type Endpoint, type EndpointAnswer } from "./endpoint.ts";
 import { CALL, callsTo, json, refusal, result, typed, type With } from "./mcp-calls.ts";
 import { agentOf, ENDED, runOf, until } from "./runs.ts";
@@ -145,6 +145,49 @@ describe("what a server answers wrongly", () => {
     const lines = answer.split("\n").map((line) => `data: ${line}`);
     endpoint.answer = sse(`: hello\r\n\r\nid: 1\ndata:\n\n${progress}event: message\n${lines.join("\n")}\n\n`);
     expect(await outputOf(CALL)).toEqual({ content: [{ type: "text", text: "é" }] });
+  });
+
+  /** A server that leaves each stream open; `pieces` come one by one, each when the one before was seen to be no answer. */
+  const leavingOpen = async (
+    pieces: string[],
+    given: With,
+    headers: object = { "content-type": "text/event-stream" },
+  ): Promise<{ run: Data; closed: Promise<unknown> }> => {
+    const open = createServer((request, response) => {
+      closed = once(response, "close");
+      response.writeHead(200, headers as Record<string, string>).flushHeaders();
+      const more = (): void => {
+        const piece = pieces.shift();
+        if (piece === undefined || response.destroyed) return;
+        response.write(piece);
+        setTimeout(more, 300);
+      };
+      request.resume().once("end", more);
+    }).listen(0, "127.0.0.1");
+    let closed: Promise<unknown> = Promise.resolve();
+    await once(open, "listening");
+    const url = `http://127.0.0.1:${(open.address() as AddressInfo).port}`;
+    const run = await runOf(server, `do: [${task({ ...given, url })}]`);
+    open.close();
+    return { run, closed };
+  };
+  const answer = event({ jsonrpc: "2.0", id: 1, result: { content: [] } });
+
+  test.each([
+    ["at once", [answer]],
+    ["after its events", [progress, `: waits\n\n${progress}`, answer]],
+    ["in parts", ["data: {", answer.slice("data: {".length, 20), answer.slice(20)]],
+    ["with returns", [progress, answer.replaceAll("\n", "\r\n")]],
+    ["before more events", [answer + progress + ": go", "es on"]],
+  ])("a stream that gives the answer %s and stays open is left", async (_, pieces) => {
+    const { run, closed } = await leavingOpen([...pieces], CALL);
+    expect(run).toMatchObject({ status: "completed", output: { content: [] } });
+    await closed;
+  });
+
+  test("a stream that stays open after what can't be read is left too", async () => {
+    const { run } = await leavingOpen(["data: {\n\n"], CALL);
+    expect(run.error).toMatchObject({ type: typed("communication"), detail: expect.stringMatching(/not valid JSON$/) });
   });
 
   test("more than an answer may have ends the call, announced or without end", async () => {

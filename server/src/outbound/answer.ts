@@ -9,6 +9,9 @@ export type Answer = {
   body: Buffer;
 };
 
+/** Asked from time to time while a body arrives: whether the rest, which may never end, is not needed. Must not reject. */
+export type IsEnough = (answer: Answer) => Promise<boolean>;
+
 /** The codings that we decompress. */
 export type Coding = "gzip" | "x-gzip" | "br";
 const CODINGS = new Set<string>(["gzip", "x-gzip", "br"] satisfies Coding[]);

@@ -5,7 +5,7 @@
 import type { Dispatcher } from "undici";
 import type { Charge } from "../fairness/fair-pool.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { codingOf, type Answer } from "./answer.ts";
+import { codingOf, type Answer, type IsEnough } from "./answer.ts";
 import { asOutboundError, tooLarge, tooManyPieces } from "./errors.ts";
 import type { Interruption } from "./interruption.ts";
 import { hasTurn, Pieces } from "./pieces.ts";
@@ -17,27 +17,30 @@ export const FREE_BYTES = 64 * 1024;
 const EARLY_MOST = 16;
 /** Pieces that arrive in spite of a pause when the connection ends: nothing holds them back. */
 const PIECES_AFTER_PAUSE = 1_000;
+/** Most streams end with their answer, or right after it, and their connection is kept. */
+const ENOUGH_AFTER_MS = 250;
 
 /**
  * `charge`: for the body, which waits on the wire while there is no room for it. `idleMs`: a body that has begun is given up
  * when nothing of it comes for this long.
  */
+type Reading = { charge: Charge; idleMs: number; isEnough: IsEnough | undefined };
+
 export function exchange(
   dispatcher: Dispatcher,
   request: CheckedRequest,
   interruption: Interruption,
-  charge: Charge,
-  idleMs: number,
+  reading: Reading,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     interruption.throwIfEnded();
     const { method, url, headers, body = null } = request;
     const { origin } = url;
-    const handler = new AnswerHandler(method, origin, charge, resolve, reject);
+    const handler = new AnswerHandler(method, origin, reading, resolve, reject);
     interruption.stop = handler.fail;
     const path = url.pathname + url.search;
     // Until the answer begins, the call's own time limit is the only one. A pause of ours doesn't count as silence.
-    const limits = { headersTimeout: 0, bodyTimeout: idleMs };
+    const limits = { headersTimeout: 0, bodyTimeout: reading.idleMs };
     dispatcher.dispatch({ origin, path, method, headers, body, ...limits }, handler);
   });
 }
@@ -62,17 +65,21 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #charge: Charge;
   /** Ends the wait for a charge. Most answers need none. */
   #over: AbortController | undefined;
+  #isEnough: IsEnough | undefined;
+  /** Set while `#isEnough` will be asked, or is. */
+  #asking: NodeJS.Timeout | undefined;
 
   constructor(
     method: string,
     host: string,
-    charge: Charge,
+    { charge, isEnough }: Reading,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
   ) {
     this.#method = method;
     this.#host = host;
     this.#charge = charge;
+    this.#isEnough = isEnough;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -83,6 +90,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#failure = reason instanceof Error ? reason : new Error("aborted");
     this.#reject(reason);
     this.#over?.abort();
+    clearTimeout(this.#asking);
     this.#pieces.clear();
     this.#controller?.abort(this.#failure);
   };
@@ -100,6 +108,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     const announced = hasBody ? Number(this.#head.headers["content-length"] ?? 0) : 0;
     if (announced > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
     else if (announced > FREE_BYTES) this.#hold(announced);
+    if (this.#head.headers["content-encoding"] !== undefined) this.#isEnough = undefined;
+    this.#askSoon();
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
@@ -110,6 +120,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     if (this.#pieces.bytes > FREE_BYTES && !this.#isHeld) this.#hold(LIMITS.outputBytes);
     if (this.#pauses > 0 && ++this.#afterPause > PIECES_AFTER_PAUSE) return this.fail(tooManyPieces(this.#host));
     if (!hasTurn(chunk) && this.#pauses === 0) this.#waitForTurn();
+    this.#askSoon();
   }
 
   /** Takes all that it can need at once, unpacked too, so that no two wait for each other with half a body each. */
@@ -120,6 +131,25 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#pause();
     this.#over = new AbortController();
     void this.#charge.hold(bytes, this.#over.signal).then((isHeld) => isHeld && this.#goOn());
+  }
+
+  #askSoon(): void {
+    if (this.#isEnough && !this.#failure) this.#asking ??= setTimeout(() => void this.#ask(), ENOUGH_AFTER_MS);
+  }
+
+  async #ask(): Promise<void> {
+    this.#pause();
+    const answer = { ...this.#head, body: this.#pieces.whole() };
+    const isEnough = await this.#isEnough!(answer);
+    // It ended meanwhile, and its connection may have another request.
+    if (!this.#isEnough) return;
+    if (isEnough) {
+      this.#resolve(answer);
+      return this.fail(new Error("the rest of the answer is not needed"));
+    }
+    this.#asking = undefined;
+    if (this.#pieces.bytes > answer.body.length) this.#askSoon();
+    this.#goOn();
   }
 
   #waitForTurn(): void {
@@ -138,12 +168,16 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    clearTimeout(this.#asking);
+    this.#isEnough = undefined;
     const body = this.#pieces.whole();
     this.#resolve({ ...this.#head, body });
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
     this.#over?.abort();
+    clearTimeout(this.#asking);
+    this.#isEnough = undefined;
     this.#reject(asOutboundError(error, this.#host));
   }
 }

@@ -129,7 +129,8 @@ async function call(
   try {
     if (!place.tryHold(1)) await waitFor(place, 1, interruption);
     for (let redirects = 0; ; redirects++) {
-      const answer = await exchange(sockets.agent(organizationId), next, interruption, charge, idleMs);
+      const reading = { charge, idleMs, isEnough: options.isEnough?.() };
+      const answer = await exchange(sockets.agent(organizationId), next, interruption, reading);
       const target = redirect ? redirected(next, answer) : undefined;
       if (!target) {
         const isPacked = answer.headers["content-encoding"] !== undefined;

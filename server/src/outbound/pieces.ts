@@ -27,7 +27,8 @@ export class Pieces {
 
   whole(): Buffer {
     this.#endCopy();
-    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks, this.#bytes)];
+    return this.#chunks[0]!;
   }
 
   clear(): void {

@@ -1,5 +1,6 @@
 /** A caller's request, and the checks before anything is resolved or sent. */
 import type { OrganizationId } from "../lib/ids.ts";
+import type { IsEnough } from "./answer.ts";
 import { parseUrl } from "../lib/parse-url.ts";
 import { RESERVED_HEADERS } from "../lib/reserved-headers.ts";
 import { OutboundError, OutboundRefused } from "./errors.ts";
@@ -36,6 +37,8 @@ export type OutboundRequest = {
   limitMs?: number;
   /** Called when the answer or the error has come: the caller gets it once this resolves, at once if undefined. */
   turn?: () => Promise<void> | undefined;
+  /** Makes, for each request that is sent, what ends its answer early. */
+  isEnough?: () => IsEnough;
   /** Parses the answer, whose body counts as held until this resolves. */
   taken?: (response: OutboundResponse) => Promise<void>;
 };

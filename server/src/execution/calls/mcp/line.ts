@@ -1,6 +1,7 @@
 /** The way to one MCP server: how each message is authenticated and sent, and what becomes of its answer. */
 import { inTurns } from "../../../fairness/slices.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
+import type { IsEnough } from "../../../outbound/answer.ts";
 import type { OutboundRequest, OutboundResponse } from "../../../outbound/outbound.ts";
 import type { EffectContext } from "../../effect.ts";
 import type { HttpResponse } from "../../run/run.ts";
@@ -12,7 +13,7 @@ import { headersOf, send } from "../send.ts";
 import type { Line } from "./conversation.ts";
 import type { Message } from "./message.ts";
 import { refusalIn, shownWord } from "./outcome.ts";
-import { replyIn } from "./reply.ts";
+import { repliedTo, replyIn } from "./reply.ts";
 
 /** How long the whole conversation may take, and how long it still may. */
 export type Limited = { limitMs: number; leftMs(): number };
@@ -56,7 +57,8 @@ export function lineTo(request: JsonObject, way: Way): Line {
         isConcluded = false;
         await keep();
       };
-      await send(calling.outbound, { ...sent, taken: answered }, authorizer);
+      const isEnough = (): IsEnough => repliedTo(message, turn);
+      await send(calling.outbound, { ...sent, isEnough, taken: answered }, authorizer);
     },
     async conclude(answer, result) {
       await show(answer.response);

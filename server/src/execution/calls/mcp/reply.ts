@@ -1,10 +1,12 @@
 /** The answer to a message, which a server sends as JSON or as the last event of a stream. */
 import { WorkflowError } from "../../../definition/workflow-error.ts";
-import type { Steps } from "../../../fairness/slices.ts";
+import { inTurns, type Steps } from "../../../fairness/slices.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { essenceOf, isJson } from "../../../lib/media-type.ts";
 import { decodeText } from "../../../outbound/body-text.ts";
+import type { IsEnough } from "../../../outbound/answer.ts";
 import type { OutboundResponse } from "../../../outbound/outbound.ts";
+import type { Message } from "./message.ts";
 
 export type RpcError = { code: Json; message: string; data: Json };
 
@@ -12,18 +14,52 @@ export type RpcError = { code: Json; message: string; data: Json };
 export type Reply = { result?: JsonObject; error?: RpcError };
 
 /** `id`: of the message. In a stream anything else comes before its answer: progress, logs. */
-export function* replyIn({ body, headers }: OutboundResponse, id: number): Steps<Reply> {
+export function* replyIn({ body, headers }: Pick<OutboundResponse, "body" | "headers">, id: number): Steps<Reply> {
   if (body.length === 0) return {};
   const essence = essenceOf(headers["content-type"]);
-  if (isJson(essence)) return replyOf(parsed(decodeText(body, "utf-8")));
+  if (isJson(essence)) return replyOf(read(decodeText(body, "utf-8")));
   if (essence !== "text/event-stream") return {};
   for (const data of eventsIn(decodeText(body, "utf-8"))) {
     yield;
     if (data === undefined || data === "") continue;
-    const message = parsed(data);
+    const message = read(data);
     if (isObject(message) && message["id"] === id && message["method"] === undefined) return replyOf(message);
   }
   return {};
+}
+
+/** Notices the answer in a stream that its server leaves open. If none is waited for, the status is enough. Each byte is read once. */
+export function repliedTo({ id }: Message, turn: () => Promise<void> | undefined): IsEnough {
+  let parsed = 0;
+  let searched = 0;
+  return async ({ headers, body }) => {
+    if (id === undefined) return true;
+    if (essenceOf(headers["content-type"]) !== "text/event-stream") return false;
+    const end = lastEventEnd(body, searched);
+    searched = body.length;
+    if (end <= parsed) return false;
+    const events = body.subarray(parsed, end);
+    parsed = end;
+    await turn();
+    try {
+      const { result, error } = await inTurns(replyIn({ headers, body: events }, id), turn);
+      return (result ?? error) !== undefined;
+    } catch {
+      // Refused when it is read as a whole.
+      return true;
+    }
+  };
+}
+
+/** A blank line ends an event. */
+const EVENT_ENDS = ["\n\n", "\n\r", "\r\r"];
+
+/** Of those that end behind `from`; 0 if there is none. The second byte may have come later than the first. */
+function lastEventEnd(body: Buffer, from: number): number {
+  const start = Math.max(0, from - 1);
+  const fresh = body.subarray(start);
+  const at = Math.max(...EVENT_ENDS.map((end) => fresh.lastIndexOf(end)));
+  return at < 0 ? 0 : start + at + 1;
 }
 
 function replyOf(message: Json): Reply {
@@ -36,7 +72,7 @@ function replyOf(message: Json): Reply {
   return isObject(result) ? { result } : {};
 }
 
-function parsed(text: string): Json {
+function read(text: string): Json {
   try {
     return parseJson(text, "the answer");
   } catch (error) {
