@@ -147,17 +147,18 @@ describe("what a server answers wrongly", () => {
     expect(await outputOf(CALL)).toEqual({ content: [{ type: "text", text: "é" }] });
   });
 
-  /** A server that leaves each stream open; `pieces` come one by one, each when the one before was seen to be no answer. */
+  /** A server that leaves each stream open; `pieces` of each come one by one, each when the one before was seen to be no answer. */
   const leavingOpen = async (
-    pieces: string[],
+    pieces: string[][],
     given: With,
     headers: object = { "content-type": "text/event-stream" },
   ): Promise<{ run: Data; closed: Promise<unknown> }> => {
     const open = createServer((request, response) => {
       closed = once(response, "close");
       response.writeHead(200, headers as Record<string, string>).flushHeaders();
+      const own = pieces.shift() ?? [];
       const more = (): void => {
-        const piece = pieces.shift();
+        const piece = own.shift();
         if (piece === undefined || response.destroyed) return;
         response.write(piece);
         setTimeout(more, 300);
@@ -177,16 +178,26 @@ describe("what a server answers wrongly", () => {
     ["at once", [answer]],
     ["after its events", [progress, `: waits\n\n${progress}`, answer]],
     ["in parts", ["data: {", answer.slice("data: {".length, 20), answer.slice(20)]],
+    ["in the last byte", [answer.slice(0, -1), "\n"]],
     ["with returns", [progress, answer.replaceAll("\n", "\r\n")]],
     ["before more events", [answer + progress + ": go", "es on"]],
   ])("a stream that gives the answer %s and stays open is left", async (_, pieces) => {
-    const { run, closed } = await leavingOpen([...pieces], CALL);
+    const { run, closed } = await leavingOpen([[...pieces]], CALL);
     expect(run).toMatchObject({ status: "completed", output: { content: [] } });
     await closed;
   });
 
+  test("streams that stay open in a session are left, also the one that answers a notification", async () => {
+    const initialized = event({ jsonrpc: "2.0", id: 0, result: { protocolVersion: "2025-06-18" } });
+    const { run } = await leavingOpen([[initialized], [progress], [answer]], {
+      ...CALL,
+      protocolVersion: "2025-06-18",
+    });
+    expect(run).toMatchObject({ status: "completed", output: { content: [] } });
+  });
+
   test("a stream that stays open after what can't be read is left too", async () => {
-    const { run } = await leavingOpen(["data: {\n\n"], CALL);
+    const { run } = await leavingOpen([["data: {\n\n"]], CALL);
     expect(run.error).toMatchObject({ type: typed("communication"), detail: expect.stringMatching(/not valid JSON$/) });
   });
 

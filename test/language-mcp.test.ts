@@ -207,6 +207,7 @@ describe("an older server", () => {
   test.each([
     ["names only older revisions", refusal(-32_022, "no", 400, { supported: ["2025-06-18"], requested: "" })],
     ["has no such path for it", { status: 404, body: "none" }],
+    ["has no such method before it", refusal(-32_601, "no such", 400)],
   ])("that %s is asked with initialize, once it speaks a revision that is known", async (_, first) => {
     endpoint.answers = [
       first,
@@ -220,6 +221,14 @@ describe("an older server", () => {
     endpoint.answers = [first, json({ jsonrpc: "2.0", id: 0, result: { protocolVersion: "2024-11-05" } })];
     expect((await errorOf(CALL)).detail).toMatch(/^the server speaks the revision "2024-11-05" of MCP/);
     expect(methods()).toEqual(["tools/call", "initialize"]);
+  });
+
+  test("that refuses initialize too is quoted with its first refusal", async () => {
+    endpoint.answers = [refusal(-32_000, "who are you"), refusal(-32_001, "not so")];
+    expect((await errorOf(CALL)).detail).toMatch(/-32000: who are you$/);
+    expect(methods()).toEqual(["tools/call", "initialize"]);
+    endpoint.answers = [refusal(-32_001, "not so")];
+    expect((await errorOf({ ...CALL, protocolVersion: "2025-06-18" })).detail).toMatch(/-32001: not so$/);
   });
 
   test("that refuses to end its session has answered all the same", async () => {
@@ -246,6 +255,11 @@ describe("a tool's own error", () => {
     const caught = `{errors: {with: {type: tool}}, do: [{note: {set: {said: '\${ $error.response.body.content[0].text }'}}}]}`;
     const run = await runOf(server, `do: [{a: {try: [${task({ url: stateless.url, ...broken })}], catch: ${caught}}}]`);
     expect(run.output).toEqual({ said: "no 7 here" });
+  });
+
+  test("repeats the first 500 characters of it", async () => {
+    endpoint.answer = result({ isError: true, content: [{ type: "text", text: "x".repeat(501) }, { type: "image" }] });
+    expect((await errorOf(CALL)).detail).toMatch(/: x{500}$/);
   });
 
   test("is the output if the author takes it", async () => {

@@ -54,7 +54,7 @@ export function repliedTo({ id }: Message, turn: () => Promise<void> | undefined
 /** A blank line ends an event. */
 const EVENT_ENDS = ["\n\n", "\n\r", "\r\r"];
 
-/** Of those that end behind `from`; 0 if there is none. The second byte may have come later than the first. */
+/** The end of the last event that ends behind `from`, or 0. The second byte of a blank line may come later than the first. */
 function lastEventEnd(body: Buffer, from: number): number {
   const start = Math.max(0, from - 1);
   const fresh = body.subarray(start);
