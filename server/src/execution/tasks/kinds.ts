@@ -1,4 +1,5 @@
 /** The functions that run each kind of task: one file per kind and one line here. definition/tasks/kinds.ts lists the kinds. */
+import type { AskModels } from "../calls/model/models.ts";
 import type { TaskTable } from "../frame.ts";
 import { runApproval } from "./approval.ts";
 import { runDo } from "./do.ts";
@@ -6,7 +7,7 @@ import { runEach } from "./each.ts";
 import { runFor } from "./for.ts";
 import { runFork } from "./fork.ts";
 import { createRunHttp, type HttpCall } from "./http.ts";
-import { createRunLlm, type AskModels } from "./llm.ts";
+import { createRunLlm } from "./llm.ts";
 import { createRunMcp, type McpCall } from "./mcp.ts";
 import { runRaise } from "./raise.ts";
 import { runChild } from "./run.ts";

@@ -1,0 +1,151 @@
+/** The way to a model over one connection, for one attempt of a step: each answer is counted, and what fails is explained. */
+import { WorkflowError } from "../../../definition/workflow-error.ts";
+import { inTurns } from "../../../fairness/slices.ts";
+import { newId } from "../../../lib/ids.ts";
+import { LIMITS } from "../../../lib/limits.ts";
+import { shortenedTo } from "../../../lib/text.ts";
+import type { ModelAnswer, ModelRequest } from "../../../llm/call-model.ts";
+import { costOf, type Connection } from "../../../llm/connection.ts";
+import { isNotUnderstood } from "../../../llm/llm.ts";
+import { LlmError } from "../../../llm/problem.ts";
+import { Postponed, type EffectContext } from "../../effect.ts";
+import type { Frame } from "../../frame.ts";
+import { oneSearchAtATime } from "../calling.ts";
+import { ENOUGH_BYTES } from "../conceal.ts";
+import { Credentials } from "../http-response.ts";
+import { connectionOf, type AskModels } from "./models.ts";
+
+const LONGEST_MS = LIMITS.callSeconds * 1_000;
+const TIMEOUT_MS = LIMITS.modelCallSeconds * 1_000;
+
+export class ModelLine {
+  readonly connection: Connection;
+  readonly #models: AskModels;
+  readonly #frame: Frame;
+  readonly #context: EffectContext;
+  /** The connection's key and the definition's secrets: an endpoint may repeat them. */
+  readonly #credentials: Credentials;
+
+  private constructor(
+    models: AskModels,
+    frame: Frame,
+    context: EffectContext,
+    of: { connection: Connection; credentials: Credentials },
+  ) {
+    this.#models = models;
+    this.#frame = frame;
+    this.#context = context;
+    this.connection = of.connection;
+    this.#credentials = of.credentials;
+  }
+
+  /** Throws `configuration`. */
+  static async open(models: AskModels, frame: Frame, context: EffectContext, name: string): Promise<ModelLine> {
+    const connection = await connectionOf(models, frame, name);
+    const { program, journal } = frame.execution;
+    const { organizationId, projectId } = journal.head;
+    const names = program.secrets;
+    const secrets = names.length === 0 ? undefined : await models.readSecrets(organizationId, projectId, names);
+    const credentials = new Credentials(undefined, secrets);
+    if (connection.apiKey) credentials.hideToo(connection.apiKey);
+    return new ModelLine(models, frame, context, { connection, credentials });
+  }
+
+  /** Throws WorkflowError, or Postponed. */
+  async ask(request: ModelRequest): Promise<ModelAnswer> {
+    try {
+      const answer = await this.#call(request);
+      this.#count(request, answer);
+      return answer;
+    } catch (error) {
+      throw await this.#explained(error);
+    }
+  }
+
+  #count(request: ModelRequest, { usage, model }: ModelAnswer): void {
+    const { execution, step } = this.#frame;
+    const { head } = execution.journal;
+    const { id, name, prices } = this.connection;
+    execution.journal.countModelCall(step, {
+      run_id: head.id,
+      organization_id: head.organizationId,
+      id: newId(),
+      step_number: step.number,
+      agent_id: head.agentId,
+      project_id: head.projectId,
+      connection_id: id ?? null,
+      connection: name,
+      model: model ?? request.model ?? this.connection.model,
+      called_at: execution.now(),
+      input_tokens: usage.inputTokens,
+      output_tokens: usage.outputTokens,
+      cached_input_tokens: usage.cachedInputTokens,
+      cost: prices && costOf(usage, prices).toFixed(DECIMALS),
+      currency: prices && prices.currency,
+    });
+  }
+
+  /** An endpoint that knows no schemas is told in words. */
+  async #call(request: ModelRequest): Promise<ModelAnswer> {
+    const { organizationId, signal, turn } = this.#context;
+    const timeoutMs = this.#frame.task.timeout ? LONGEST_MS : TIMEOUT_MS;
+    const call = (asked: ModelRequest): Promise<ModelAnswer> =>
+      this.#models.call(this.connection, { organizationId, signal, turn, timeoutMs }, asked);
+    try {
+      return await call(request);
+    } catch (error) {
+      const { schema, system, ...rest } = request;
+      if (!schema || !isNotUnderstood(error)) throw error;
+      const words = `Answer with JSON alone that fits this JSON Schema: ${JSON.stringify(schema)}`;
+      return call({
+        ...rest,
+        system: system === undefined ? words : `${system}\n\n${words}`,
+        idempotencyKey: `${request.idempotencyKey}-words`,
+      });
+    }
+  }
+
+  async #explained(error: unknown): Promise<unknown> {
+    if (!(error instanceof LlmError)) return error;
+    if (error.heldUntil !== undefined) return new Postponed(error.heldUntil);
+    const { id, baseUrl } = this.connection;
+    if (id === undefined) {
+      // Where the operator's model is, and what it says, is the operator's alone.
+      const { origin, host } = new URL(baseUrl);
+      const message = error.message.replaceAll(origin, OWN).replaceAll(host, OWN);
+      return asTaskError(error, message);
+    }
+    // Enough to recognise a credential that begins before the cut.
+    const said = error.said && (await this.hidden(error.said.slice(0, SAID_CHARACTERS + ENOUGH_BYTES)));
+    return asTaskError(error, said ? `${error.message}: ${shortenedTo(said, SAID_CHARACTERS)}` : error.message);
+  }
+
+  /** The answer's text, if it is whole. Throws `model-answer` and `model-refused`. */
+  async textOf({ text, finish }: ModelAnswer, maxTokens: number | undefined): Promise<string> {
+    const shown = await this.hidden(text);
+    if (finish === "refused")
+      throw WorkflowError.of("model-refused", `the provider's filter refused the answer${shown && `: ${shown}`}`);
+    if (finish !== "length") return shown;
+    const by = maxTokens === undefined ? "the model's own limit of tokens" : `maxTokens (${maxTokens})`;
+    throw WorkflowError.of("model-answer", `the answer was cut by ${by}. It begins: ${shown}`);
+  }
+
+  /** Without the credentials that the endpoint may repeat. */
+  async hidden(text: string): Promise<string> {
+    const { organizationId, turn } = this.#context;
+    const searching = oneSearchAtATime(this.#models.concealing, organizationId, this.#credentials);
+    return searching(async () => {
+      const { concealer } = this.#credentials;
+      return concealer ? inTurns(concealer.text(text), turn) : text;
+    });
+  }
+}
+
+/** The decimals of a cost: a token of a model at 0.01 a million costs 0.00000001. */
+const DECIMALS = 12;
+
+const OWN = "the server's model";
+const SAID_CHARACTERS = 500;
+
+const asTaskError = ({ problem, status }: LlmError, message: string): WorkflowError =>
+  problem === "timeout" ? WorkflowError.of("timeout", message) : WorkflowError.of("communication", message, status);
