@@ -218,6 +218,22 @@ test("who signs out of a session that has ended waits for no decision", async ()
   expect((await server.data(`{ run(id: "${runId}") { status } }`)).run.status).toBe("paused");
 });
 
+test("who signs out while the page connects again leaves nothing behind that fails", async () => {
+  await using leaving = await Person.open(browser);
+  const { page } = leaving;
+  await page.routeWebSocket(/graphql/, (socket) => void socket.close({ code: 4205, reason: "restart" }));
+  await leaving.enter(server, "/agents");
+  await page.getByText(/^Reconnecting/).waitFor();
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  // The pause before the next try is over.
+  await page.evaluate(async () => {
+    dispatchEvent(new Event("online"));
+    await new Promise((resolve) => void setTimeout(resolve, 50));
+  });
+});
+
 /** Passes on what comes, as it is. */
 async function startFront(portOf: () => number): Promise<{ url: string } & AsyncDisposable> {
   const sockets = new Set<Socket>();

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Page } from "playwright-core";
 import { accessibilityProblems, sharedBrowser, type Rules } from "../browser.ts";
 import type { TestServer } from "../client.ts";
 import { scaled } from "../scale.ts";
@@ -53,7 +53,7 @@ type Entrance = { url: string; world: World };
 export class Person implements AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
-  readonly #complaints: string[];
+  readonly #complaints: Promise<string>[];
   /** A refused request is one that the test meant. */
   #mayFail = false;
 
@@ -67,6 +67,7 @@ export class Person implements AsyncDisposable {
     const context = await browser.newContext(options);
     // For what hangs: this machine may be anybody's.
     context.setDefaultTimeout(90_000);
+    await context.addInitScript(logWhatIsNoError);
     const person = new Person(context, await context.newPage());
     person.#listen(person.page);
     return person;
@@ -112,15 +113,44 @@ export class Person implements AsyncDisposable {
       const text = message.text();
       // A page that misses a part logs an error and reloads, and the reload may have taken the error's text.
       const isRequest = text === "" || REQUEST_FAILED.test(text);
-      if (message.type() === "error" && !(this.#mayFail && isRequest)) this.#complaints.push(text);
+      if (message.type() === "error" && !(this.#mayFail && isRequest)) this.#complaints.push(tellOf(message));
     });
-    page.on("pageerror", ({ message, stack }) => this.#complaints.push(stack || message));
+    page.on("pageerror", ({ message, stack }) => this.#complaints.push(Promise.resolve(stack || message)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const complaints = await Promise.all(this.#complaints);
     await this.context.close();
-    if (this.#complaints.length > 0) throw new Error(`the browser complains:\n${this.#complaints.join("\n")}`);
+    if (complaints.length > 0) throw new Error(`the browser complains:\n${complaints.join("\n")}`);
   }
+}
+
+/** Runs in the page: of a thrown object that is no Error, the browser tells the class and nothing else. */
+function logWhatIsNoError(): void {
+  const log = (thrown: unknown): void => {
+    // oxlint-disable-next-line no-console -- tellOf reads it
+    if (!(thrown instanceof Error)) console.error(thrown);
+  };
+  addEventListener("error", ({ error }) => log(error));
+  addEventListener("unhandledrejection", ({ reason }) => log(reason));
+}
+
+/** The message with what its objects hold, such as the code of a CloseEvent. */
+async function tellOf(message: ConsoleMessage): Promise<string> {
+  const inPage = (value: unknown): string => {
+    if (typeof value !== "object" || value === null || value instanceof Error) return "";
+    // The browser tells these itself.
+    if (Object.getPrototypeOf(value) === Object.prototype) return "";
+    const held: Record<string, unknown> = {};
+    for (const key in value) {
+      const one = (value as Record<string, unknown>)[key];
+      if (/string|number|boolean/.test(typeof one)) held[key] = one;
+    }
+    return ` ${JSON.stringify(held)}`;
+  };
+  // The page may be gone.
+  const details = await Promise.all(message.args().map((value) => value.evaluate(inPage).catch(() => "")));
+  return message.text() + details.join("");
 }
 
 /** The first owner, by the link that a fresh server prints. */

@@ -73,7 +73,8 @@ export function createApi(session: Session): Api {
     session.leaving.delete(leave);
     decisions[Symbol.dispose]();
     window.removeEventListener("offline", wentOffline);
-    void webSocket.dispose();
+    // It rejects if the connection was being opened again.
+    void Promise.resolve(webSocket.dispose()).catch(() => undefined);
   };
   return { client, connection, decisions, typed: new Map(), stream: streamOver(webSocket), close };
 }

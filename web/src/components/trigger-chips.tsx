@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import type { AgentRowFragment } from "../api/documents.ts";
+import { loadQuietly } from "../lib/new-files.ts";
 import { scheduleWords, zoneWord } from "../lib/schedule-words.ts";
 import { Icon, SHAPES } from "./icon.tsx";
 import { Time } from "./time.tsx";
@@ -45,9 +46,10 @@ function Schedule({ schedule, timezone, nextDueAt }: ScheduleProps) {
   useEffect(() => {
     if (few !== undefined) return;
     // It weighs 8 kB and few schedules need it, so it comes after the first paint.
-    void import("cronstrue").then(({ default: cronstrue }) =>
-      setSentence(cronstrue.toString(schedule, { use24HourTimeFormat: true, throwExceptionOnParseError: false })),
-    );
+    void loadQuietly(async () => {
+      const { default: cronstrue } = await import("cronstrue");
+      setSentence(cronstrue.toString(schedule, { use24HourTimeFormat: true, throwExceptionOnParseError: false }));
+    });
   }, [few, schedule]);
   const zone = timezone && zoneWord(timezone, ZONE);
   return (
