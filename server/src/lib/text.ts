@@ -12,8 +12,11 @@ export function withoutLast(text: string, sign: string): string {
 /** Number of code points, as JSON Schema and jq count; half of a surrogate pair counts as one. */
 export function codePointsIn(text: string): number {
   let count = text.length;
-  for (let at = 1; at < text.length; at++) {
-    if ((text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) count--;
+  let before = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if ((unit & 0xfc00) === 0xdc00 && (before & 0xfc00) === 0xd800) count--;
+    before = unit;
   }
   return count;
 }

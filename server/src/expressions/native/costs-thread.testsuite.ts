@@ -2,8 +2,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { draws, nsPerStep, type Case, type Cost } from "./costs.testsuite.ts";
 
-/** `texts`: how many expressions were tried, of which `measured` take long enough to be measured; ns a step. */
-export type Measured = { texts: number; measured: number; cheapest: number; dearest: { name: string; ns: number } };
+/** `names`: only these. */
+export type Asked = { seed: number; draws: number; names?: string[] };
+type Named = { name: string; ns: number };
+/** `texts`: how many expressions were tried; `measured`: those that take long enough, the dearest last; ns a step. */
+export type Measured = { texts: number; measured: Named[]; cheapest: number };
 
 const BUSY_TRIES = 50;
 
@@ -21,20 +24,20 @@ function again(one: Case, before: Cost, enough: number): Cost | undefined {
   return least;
 }
 
-function measure(seed: number, count: number): Measured {
+function measure({ seed, draws: count, names }: Asked): Measured {
   const dearest = new Map<string, { one: Case; cost: Cost }>();
   for (const one of draws(seed, count)) {
+    if (names?.includes(one.name) === false) continue;
     const cost = nsPerStep(one);
     if (cost && cost.ns > (dearest.get(one.text)?.cost.ns ?? 0)) dearest.set(one.text, { one, cost });
   }
   // Not with the least that a case came to when it was measured again: a busy moment may have made a cheap one the dearest of its text.
   const cheapest = Math.min(...[...dearest.values()].map(({ cost }) => cost.ns));
-  const costs = [...dearest.values()].flatMap(({ one, cost }) => {
-    const least = again(one, cost, 5 * cheapest);
+  const measured = [...dearest.values()].flatMap(({ one, cost }) => {
+    const least = again(one, cost, names ? 0 : 5 * cheapest);
     return least ? [{ name: one.name, ns: least.ns }] : [];
   });
-  costs.sort((left, right) => left.ns - right.ns);
-  return { texts: dearest.size, measured: costs.length, cheapest, dearest: costs.at(-1)! };
+  return { texts: dearest.size, measured: measured.toSorted((left, right) => left.ns - right.ns), cheapest };
 }
 
-parentPort!.postMessage(measure(workerData.seed, workerData.draws));
+parentPort!.postMessage(measure(workerData as Asked));

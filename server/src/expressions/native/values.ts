@@ -65,12 +65,16 @@ function compareObjects(left: JsonObject, right: JsonObject): number {
   return 0;
 }
 
+/** V8 compares two pieces of texts with machine instructions: this many units in the time of some ten one by one. */
+const PIECE = 64;
+
 /** By code point, as UTF-8 bytes compare; JavaScript compares UTF-16 units, where a surrogate is below U+E000. */
 function compareText(left: string, right: string): number {
   if (left.length === right.length) spend(left.length >> 9);
   if (left === right) return 0;
   const shared = Math.min(left.length, right.length);
   let at = 0;
+  while (at + PIECE <= shared && left.slice(at, at + PIECE) === right.slice(at, at + PIECE)) at += PIECE;
   // They differ at the end of one of them at the latest.
   while (left.charCodeAt(at) === right.charCodeAt(at)) at++;
   spend(2 + (at >> 3));
