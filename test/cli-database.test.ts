@@ -46,18 +46,22 @@ describe("with no server", () => {
     expect(data.me.name).toBe("ada");
     expect(data.agents.map((agent: any) => agent.project.handle)).toEqual(data.agents.map(() => "demo"));
     expect(data.agents.length).toBeGreaterThanOrEqual(4);
-    // One of each type; the webhook's token was sealed with the key that the server has.
-    const triggers = "{ triggers { nodes { type status url agent { handle } } } }";
+    // The webhooks' tokens were sealed with the key that the server has.
+    const triggers = "{ triggers { nodes { name type status url agent { handle } } } }";
     const triggersMade = (await post(`${url}/graphql`, triggers, {}, made.apiKey)).data.triggers.nodes;
-    expect(triggersMade.toSorted((one: any, other: any) => one.type.localeCompare(other.type))).toEqual([
-      { type: "cron", status: "paused", url: null, agent: { handle: "order-intake" } },
-      { type: "event", status: "active", url: null, agent: { handle: "order-intake" } },
+    const webhook = expect.stringMatching(/\/webhook\/agent_\w+\/[\w-]{43}$/);
+    expect(triggersMade.toSorted((one: any, other: any) => one.name.localeCompare(other.name))).toEqual([
+      { name: "contact form", type: "webhook", status: "active", url: webhook, agent: { handle: "support-triage" } },
+      { name: "every Friday", type: "cron", status: "paused", url: null, agent: { handle: "release-notes" } },
+      { name: "orders of the shop", type: "event", status: "active", url: null, agent: { handle: "order-intake" } },
       {
-        type: "webhook",
-        status: "active",
-        url: expect.stringMatching(/\/webhook\/agent_\w+\/[\w-]{43}$/),
+        name: "paper for the office, every Monday",
+        type: "cron",
+        status: "paused",
+        url: null,
         agent: { handle: "order-intake" },
       },
+      { name: "shop", type: "webhook", status: "active", url: webhook, agent: { handle: "order-intake" } },
     ]);
     expect((await post(`${url}/graphql`, LOGIN, made, null)).data.login.accessToken).toBeTruthy();
     serving.kill("SIGTERM");

@@ -34,6 +34,9 @@ const PARTS = [
   "▸ Run flaky-service",
   "(2 failed tries)",
   '"answer": 42',
+  "▸ Run support-triage",
+  '"queue": "desk"',
+  "LLM_BASE_URL",
   "▸ Run ten-minute-wait",
   "cancelled in",
 ];

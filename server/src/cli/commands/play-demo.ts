@@ -44,6 +44,7 @@ export async function playDemo(line: CommandLine, options: DemoOptions): Promise
   const agents = await listAgents(stage);
   await approveExpense(stage, agents);
   await retryFlaky(stage, agents);
+  await sortMessage(stage, agents);
   await cancelWait(stage, agents);
   title("That is the main job: list, run, watch, approve, cancel.");
   tell("  Each line above came from one GraphQL operation or subscription.");
@@ -122,6 +123,14 @@ async function retryFlaky(stage: Stage, agents: Agents): Promise<void> {
   await stage.pause();
   stage.title("Run flaky-service, which fails twice and is tried again");
   await follow(stage, await start(stage, agents, "flaky-service", { failures: 2 }));
+}
+
+/** Also without a model: its output says then what to set. */
+async function sortMessage(stage: Stage, agents: Agents): Promise<void> {
+  const input = { from: "kim@example.org", text: "The shop shows an error since noon." };
+  await stage.pause();
+  stage.title("Run support-triage, which asks a language model if there is one");
+  await follow(stage, await start(stage, agents, "support-triage", input));
 }
 
 async function cancelWait(stage: Stage, agents: Agents): Promise<void> {

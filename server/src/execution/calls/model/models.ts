@@ -34,11 +34,13 @@ export async function connectionOf(
   if (found) return found;
   throw WorkflowError.of(
     "configuration",
-    name === undefined
-      ? "the project has no default model connection, and the server has no model of its own"
-      : `the project has no model connection ${quote(name)}`,
+    name === undefined ? NO_MODEL : `the project has no model connection ${quote(name)}`,
   );
 }
+
+const NO_MODEL =
+  "the project has no default model connection, and the server has no model of its own: add a connection under " +
+  "Settings → Models, or have the operator set LLM_BASE_URL and LLM_MODEL";
 
 /** Only the operator's own organization sees and chooses what the server's model is. */
 const NOT_CHOSEN = "`model` can't be chosen on the server's own connection: name a connection of the project";
