@@ -23,6 +23,7 @@ import { measureMemory, measureOpen, measureReady, measureRecovery } from "./onc
 import { profile } from "./profile.ts";
 import { aboutLine, machine, today, writeReadme, writeResult } from "./report.ts";
 import { measureResume } from "./resume.ts";
+import { measureMcp } from "./mcp.ts";
 import { measureMillion } from "./million-events.ts";
 import { measureNeighbours } from "./neighbours.ts";
 import { measureOverload } from "./overload.ts";
@@ -56,6 +57,7 @@ const ONCE = {
   webhooks: measureWebhooks,
   million: measureMillion,
   ui: measureUi,
+  mcp: measureMcp,
 };
 type Part = keyof typeof SPEED | keyof typeof ONCE | "growth";
 const USUAL = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];

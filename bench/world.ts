@@ -49,6 +49,10 @@ export const runToResult = (server: Server, world: World, agent: "three" | "call
     COMPLETED,
   );
 
+/** The same of an agent that takes no input. */
+export const runAgentToEnd = (server: Server, world: World, agentId: string): Request =>
+  toServer(server, world, bodyOf(RUN_AND_RESULT, { agentId, input: {}, wait: WAIT_SECONDS }), COMPLETED);
+
 const INPUT = { three: { n: 1 }, call: {}, slow: {} };
 
 /** A start, answered when it is committed. */

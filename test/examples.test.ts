@@ -224,16 +224,11 @@ describe("release-notes", () => {
     const due = new Date(setTriggerStatus.nextDueAt);
     expect(due.getUTCDay()).toBe(5);
     await server.clock.advance(due.getTime() - (await server.clock.now()));
-    const [run] = await eventually(async () => {
-      const { trigger } = await server.data(
-        "query($id: ID!) { trigger(id: $id) { firings(first: 1) { nodes { run { id } } } } }",
-        { id },
-      );
-      return trigger.firings.nodes.length > 0 && [trigger.firings.nodes[0].run];
-    });
-    const { input } = await readRun(server, run.id);
+    const firings = "query($id: ID!) { trigger(id: $id) { firings(first: 1) { nodes { run { id } } } } }";
+    const run: Data = await eventually(async () => (await server.data(firings, { id })).trigger.firings.nodes[0]?.run);
+    const { input } = await readRun(server, run["id"]);
     const monday = new Date(due.getTime() - 4 * 86_400_000).toISOString().slice(0, 10);
     expect(input).toEqual({ owner: "nodejs", repository: "undici", since: monday });
-    await until(server, run.id, "paused");
+    await until(server, run["id"], "paused");
   });
 });
