@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
+import { beside, cli, cliJson } from "./command-line.ts";
 import { eventually, startTestServer, type Data, type TestServer, type Variables } from "./client.ts";
 import { ended, held, startLlmService, status, type LlmService } from "./llm-service.ts";
 import { agentOf, ENDED, ran, runOf, until } from "./runs.ts";
@@ -399,6 +400,20 @@ describe("usage", () => {
       expect(is).toBe("completed");
       expect((await server.data(READ, { id })).run.usage).toMatchObject({ inputTokens: input, outputTokens: output });
     }
+  });
+
+  test("is told by the command line, at a run and its steps", async () => {
+    const agentId = await agentOf(server, `do: [{ask: ${task("seed: 2")}}]`);
+    const env = beside(server);
+    const waited = await cli(["run", agentId, "--wait", "30"], { env });
+    expect(waited.stdout).toMatch(/ask +llm +completed +[\d,]+ ms {2}\(340 tokens, 0\.00038 EUR\)\n/);
+    expect(waited.stdout).toMatch(/\ncompleted in .+ m?s, 340 tokens, 0\.00038 EUR\n/);
+    const watched = await cli(["run", agentId, "--watch"], { env });
+    expect(watched.stdout).toMatch(/\ncompleted in .+ m?s, 340 tokens, 0\.00038 EUR\n/);
+    const [id] = /run_\w+/.exec(watched.stdout)!;
+    expect((await cli(["runs", "show", id], { env })).stdout).toContain("(340 tokens, 0.00038 EUR)");
+    const { usage } = await cliJson<Data>(["runs", "show", id], { env });
+    expect(usage).toMatchObject({ inputTokens: 300, outputTokens: 40, cachedInputTokens: 0, currency: "EUR" });
   });
 
   test("sums up no more runs than it may", async () => {

@@ -56,6 +56,8 @@ const connections = async (): Promise<Data[]> => {
     name provider baseUrl model hasKey isDefault prices { inputPerMillion outputPerMillion currency } limits { concurrency } } }`;
   return (await server.data(list, { projectId: server.world.projectId })).modelConnections;
 };
+const PUBLISH = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+const RUN = "mutation ($agentId: ID!) { runAgent(input: {agentId: $agentId, wait: 30}) { id status } }";
 const row = (name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) });
 const button = (name: string) => page.getByRole("button", { name, exact: true });
 const dialog = (name: string) => page.getByRole("dialog", { name });
@@ -323,4 +325,26 @@ test("who may not change models sees them, and who may; who is no admin sees not
     expect(await seen.getByText("The server’s model", { exact: true }).count()).toBe(0);
     expect(await seen.content()).not.toContain("operators-model");
   }
+});
+
+test("a run's page says what it used of models, and the open step what that one did", async () => {
+  await create("priced", { prices: { inputPerMillion: 1, outputPerMillion: 2, currency: "EUR" } });
+  projects.replies = ["Hello"];
+  const definition = `
+document: {dsl: "1.0.3", namespace: test, name: asks-twice, version: "1.0.0", title: Asks twice}
+do:
+  - first: {call: "llm:1.0.0@default", with: {connection: priced, prompt: Hi}}
+  - second: {call: "llm:1.0.0@default", with: {connection: priced, prompt: Hi}}
+`;
+  const agentId = (await server.data(PUBLISH, { definition })).publishAgent.id;
+  const { id, status } = (await server.data(RUN, { agentId })).runAgent;
+  expect(status).toBe("completed");
+  await owner.go(`/runs/${id}`);
+  await page.getByText("680 tokens · €0.00076", { exact: true }).waitFor();
+  await page.getByRole("treeitem", { name: /second/ }).click();
+  await page.getByText("300 tokens in; 40 out · €0.00038", { exact: true }).waitFor();
+  await expectEachLook(page, "a run that asked a model");
+
+  await owner.go("/settings/usage?show=modelTokens");
+  await page.getByText("680 model tokens").waitFor();
 });

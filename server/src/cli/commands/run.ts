@@ -6,7 +6,7 @@ import { addCommand, type CommandLine } from "../line/command-line.ts";
 import { findAgentId, inputFieldsOf } from "../server/find-agent.ts";
 import { EXIT, followRun, printRun, sayQuestions } from "../watch/follow-run.ts";
 import { readInput } from "../line/run-input.ts";
-import { RUN_FIELDS, STEP_FIELDS, type ShownRun, type ShownStep } from "../watch/watch-run.ts";
+import { RUN_FIELDS, STEP_FIELDS, USAGE_FIELD, type ShownRun, type ShownStep } from "../watch/watch-run.ts";
 
 type Options = ApiOptions & {
   json?: true;
@@ -57,7 +57,9 @@ function secondsOf(text: string): number {
 }
 
 const START = `mutation ($input: RunAgentInput!) { runAgent(input: $input) { ${RUN_FIELDS} } }`;
-const START_AND_WAIT = `mutation ($input: RunAgentInput!) { runAgent(input: $input) { ${RUN_FIELDS} steps { ${STEP_FIELDS} } } }`;
+const START_AND_WAIT = `mutation ($input: RunAgentInput!) {
+  runAgent(input: $input) { ${RUN_FIELDS} ${USAGE_FIELD} steps { ${STEP_FIELDS} ${USAGE_FIELD} } }
+}`;
 
 type StartedRun = ShownRun & { steps?: ShownStep[] };
 

@@ -9,7 +9,7 @@ import { EXIT_HELP, followRun, printRun, sayQuestions, titleOf } from "../watch/
 import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
 import { showStatus } from "../watch/show-run.ts";
 import { plainText } from "../line/terminal.ts";
-import { RUN_FIELDS, STEP_FIELDS, type ShownRun, type ShownStep } from "../watch/watch-run.ts";
+import { RUN_FIELDS, STEP_FIELDS, USAGE_FIELD, type ShownRun, type ShownStep } from "../watch/watch-run.ts";
 
 type Options = ApiOptions & { json?: true; watch?: true };
 type ListOptions = Options & { first: number; agent?: string; status?: RunStatus[] };
@@ -26,7 +26,8 @@ const LIST = `query ($filter: RunFilter, $first: Int!) {
   runs(filter: $filter, first: $first) { nodes { ${CHANGED} } ${MORE} }
 }`;
 const SHOW = `query ($id: ID!, $first: Int!) {
-  run(id: $id) { ${RUN_FIELDS} input startedBy { kind id name } stepCount retryOf { id } steps(first: $first) { ${STEP_FIELDS} } }
+  run(id: $id) { ${RUN_FIELDS} ${USAGE_FIELD} input startedBy { kind id name } stepCount retryOf { id }
+    steps(first: $first) { ${STEP_FIELDS} ${USAGE_FIELD} } }
 }`;
 const CANCEL = `mutation ($id: ID!) { changed: cancelRun(runId: $id) { ${CHANGED} } }`;
 const RETRY = `mutation ($input: RetryRunInput!) { changed: retryRun(input: $input) { ${CHANGED} } }`;

@@ -1,12 +1,13 @@
 /** A run as lines, now or until it ends, and the exit code that says how it ended. */
 import { isFinal } from "../../execution/run/states.ts";
+import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { RunStatus } from "../../storage/schema.ts";
 import type { Api } from "../server/api.ts";
 import type { CommandLine } from "../line/command-line.ts";
 import { createStory, showEnd, showStatus, showStep } from "./show-run.ts";
 import { plainText } from "../line/terminal.ts";
-import { watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
+import { USAGE_FIELD, watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
 
 export const EXIT = {
   completed: 0,
@@ -43,12 +44,26 @@ export async function followRun(line: CommandLine, api: Api, run: Titled, { json
   const onLost = (reason: string): void => terminal.say(`${reason}; trying to go on`);
   for await (const event of watchRun({ api, runId: run.id, onLost })) {
     if (json) terminal.printJson(event satisfies ShownEvent);
-    else for (const text of show(event)) terminal.print(text);
+    else for (const text of show(await withUsage(api, event))) terminal.print(text);
     if (event.run?.status === "paused") await sayQuestions(line, api, run.id);
     if (event.run && isFinal(event.run.status)) line.exitCode = EXIT[event.run.status];
   }
 }
 
+/** Adds what the run used to the event of its end, which is told in any case. */
+async function withUsage(api: Api, event: ShownEvent): Promise<ShownEvent> {
+  const { run } = event;
+  if (!run || !isFinal(run.status)) return event;
+  try {
+    const read = await api.send<{ run: Pick<ShownRun, "usage"> }>(RUN_USAGE, { id: run.id });
+    return { ...event, run: { ...run, ...read.run } };
+  } catch (error) {
+    if (error instanceof OperatorError) return event;
+    throw error;
+  }
+}
+
+const RUN_USAGE = `query ($id: ID!) { run(id: $id) { ${USAGE_FIELD} } }`;
 const QUESTIONS = `query ($filter: ApprovalFilter!, $first: Int!) {
   approvals(filter: $filter, first: $first) { nodes { id question } }
 }`;

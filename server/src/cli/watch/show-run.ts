@@ -3,11 +3,17 @@ import type { Json } from "../../lib/json/json.ts";
 import { isFinal } from "../../execution/run/states.ts";
 import type { RunStatus, StepStatus } from "../../storage/schema.ts";
 import { cutText, plainText, prettyJson, type Paint, type Terminal } from "../line/terminal.ts";
-import type { ShownEvent, ShownRun, ShownStep } from "./watch-run.ts";
+import type { ShownEvent, ShownRun, ShownStep, ShownUsage } from "./watch-run.ts";
 
 const NAME_WIDTH = 18;
 const KIND_WIDTH = 9;
 const STATUS_WIDTH = 10;
+/** Two places, and of less than a hundredth two digits. */
+const costText = new Intl.NumberFormat("en", {
+  maximumFractionDigits: 2,
+  maximumSignificantDigits: 2,
+  roundingPriority: "morePrecision",
+});
 /** Where failed tries are news; for a failed step, shows the last one's reason. */
 const COUNTED: readonly StepStatus[] = ["running", "completed"];
 
@@ -31,7 +37,8 @@ export function showStep(terminal: Terminal, step: ShownStep): string {
       : `  (${failures} failed ${failures === 1 ? "try" : "tries"})`;
   const number = String(step.number).padStart(3);
   const kind = step.kind.padEnd(KIND_WIDTH);
-  const end = `${took.padStart(9)}${tries}`;
+  const used = step.usage ? `  (${usageText(step.usage)})` : "";
+  const end = `${took.padStart(9)}${tries}${used}`;
   const left = terminal.columns - `${number}   ${kind}  ${end}`.length - STATUS_WIDTH;
   const name = cutText(plainText(step.name), left).padEnd(Math.min(NAME_WIDTH, left));
   const columns = `${number}  ${name} ${kind} ${status} ${end}`;
@@ -44,9 +51,16 @@ const failuresOf = ({ attempts }: ShownStep): number => attempts.filter(({ error
 /** How the run ended, and its output or error; for an open run, its current state. */
 export function showEnd(terminal: Terminal, run: ShownRun): string {
   const took = run.finishedAt ? ` in ${durationOf(Date.parse(run.finishedAt) - Date.parse(run.createdAt))}` : "";
-  const status = `${showStatus(terminal, run.status)}${took}`;
+  const used = run.usage ? `, ${usageText(run.usage)}` : "";
+  const status = `${showStatus(terminal, run.status)}${took}${used}`;
   if (run.error) return `${status}: ${plainText(reasonOf(run.error))}`;
   return run.status === "completed" ? `${status}\n${prettyJson(run.output)}` : status;
+}
+
+/** `340 tokens, 0.00038 EUR`. */
+function usageText({ inputTokens, outputTokens, cost, currency }: ShownUsage): string {
+  const tokens = `${(inputTokens + outputTokens).toLocaleString("en")} tokens`;
+  return cost === null ? tokens : `${tokens}, ${costText.format(cost)} ${currency}`;
 }
 
 /** The news in each event: a step's new status or failed try, and the run's end. */

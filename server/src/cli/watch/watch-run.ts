@@ -8,6 +8,8 @@ import { ApiError, Unreachable, type Api } from "../server/api.ts";
 
 type ShownError = { type: string; status: number; title: string | null; detail: string | null };
 
+export type ShownUsage = { inputTokens: number; outputTokens: number; cost: number | null; currency: string | null };
+
 export type ShownRun = {
   id: string;
   status: RunStatus;
@@ -21,6 +23,8 @@ export type ShownRun = {
   progress: number;
   output: Json;
   error: (ShownError & { stepNumber: number | null }) | null;
+  /** Use of language models. Not among the fields of a subscription, which would sum it up with each event. */
+  usage?: ShownUsage | null;
 };
 export type ShownStep = {
   number: number;
@@ -31,6 +35,7 @@ export type ShownStep = {
   attempts: { number: number; status: StepStatus; error: ShownError | null }[];
   output: Json;
   error: ShownError | null;
+  usage?: ShownUsage | null;
 };
 export type ShownEvent = { revision: number; run: ShownRun | null; step: ShownStep | null };
 
@@ -38,6 +43,7 @@ const ERROR = "error { type status title detail }";
 export const RUN_FIELDS = `id status version agent { handle } createdAt startedAt finishedAt cancelledAt currentStep progress output
   error { type status title detail stepNumber }`;
 export const STEP_FIELDS = `number name kind status duration attempts { number status ${ERROR} } output ${ERROR}`;
+export const USAGE_FIELD = "usage { inputTokens outputTokens cachedInputTokens cost currency }";
 const EVENTS = `subscription ($runId: ID!, $after: Int!) {
   runEvents(runId: $runId, after: $after) { revision run { ${RUN_FIELDS} } step { ${STEP_FIELDS} } }
 }`;

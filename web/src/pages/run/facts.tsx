@@ -4,6 +4,7 @@ import type { RunHeadFragment, RunPageQuery } from "../../api/documents.ts";
 import { Time } from "../../components/time.tsx";
 import { shortId } from "../../lib/ids.ts";
 import { isObject, type Json } from "../../lib/json.ts";
+import { usageParts, usageText } from "../../lib/model-usage.ts";
 import { durationText } from "../../lib/times.ts";
 import { useNow } from "../../lib/use-now.ts";
 import classes from "./run.module.css";
@@ -14,7 +15,7 @@ type Read = NonNullable<RunPageQuery["run"]>;
 /** 1 for an input that is no object. */
 export const fieldsIn = (input: unknown): number => (isObject(input as Json) ? Object.keys(input as object).length : 1);
 
-export function Facts({ head, run: { input, runAt, retryOf, parent } }: { head: RunHeadFragment; run: Read }) {
+export function Facts({ head, run: { input, runAt, usage, retryOf, parent } }: { head: RunHeadFragment; run: Read }) {
   const now = useNow(head.finishedAt ? undefined : TICK_MS);
   const from = Date.parse(head.startedAt ?? head.createdAt);
   const to = head.finishedAt ? Date.parse(head.finishedAt) : now;
@@ -40,6 +41,7 @@ export function Facts({ head, run: { input, runAt, retryOf, parent } }: { head: 
       <span className={classes["minor"]}>
         {fields === 0 ? "no input" : fields === 1 ? "1 input field" : `${fields} input fields`}
       </span>
+      {usage && <span title={usageParts(usage)}>{usageText(usage)}</span>}
       {retryOf && <Other word="retry of" id={retryOf.id} />}
       {parent && <Other word="part of" id={parent.id} />}
     </>

@@ -19,6 +19,7 @@ import { Time } from "../../components/time.tsx";
 import { countText } from "../../lib/counts.ts";
 import { shortId } from "../../lib/ids.ts";
 import { parseJson } from "../../lib/json.ts";
+import { costText, usageParts } from "../../lib/model-usage.ts";
 import { durationText } from "../../lib/times.ts";
 import classes from "./inspector.module.css";
 import { nameOf } from "./rows.ts";
@@ -95,19 +96,28 @@ function PartOfStep({ step: { id, number, attemptCount }, part, runError }: Part
   if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
   const node = data?.node as Detail | null | undefined;
   if (!node) return <Loading label="Loading the step" lines={3} />;
-  if (part === "attempts")
-    return (
-      <>
-        {earlier > 0 && (
-          <Button variant="default" size="compact-sm" onClick={() => setMost(most + MORE_ATTEMPTS)}>
-            Show earlier attempts
-          </Button>
-        )}
-        <Attempts attempts={node.attempts} number={number} />
-      </>
-    );
-  if (part === "error") return <StepError detail={node} number={number} isAbove={isSame(node.error, runError)} />;
-  const value = node[part];
+  const { usage } = node;
+  return (
+    <>
+      {usage && (
+        <p className="dim">{[usageParts(usage), costText(usage.cost, usage.currency)].filter(Boolean).join(" · ")}</p>
+      )}
+      {part === "attempts" && earlier > 0 && (
+        <Button variant="default" size="compact-sm" onClick={() => setMost(most + MORE_ATTEMPTS)}>
+          Show earlier attempts
+        </Button>
+      )}
+      <Shown detail={node} number={number} part={part} runError={runError} />
+    </>
+  );
+}
+
+type ShownProps = { detail: Detail; number: number; part: Part; runError: Props["runError"] };
+
+function Shown({ detail, number, part, runError }: ShownProps) {
+  if (part === "attempts") return <Attempts attempts={detail.attempts} number={number} />;
+  if (part === "error") return <StepError detail={detail} number={number} isAbove={isSame(detail.error, runError)} />;
+  const value = detail[part];
   if (value === null) return <p className="dim">None.</p>;
   return <Value value={value} label={part} file={`step-${number}-${part}.json`} />;
 }

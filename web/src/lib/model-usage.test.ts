@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { costText, usageParts, usageText } from "./model-usage.ts";
+
+const usage = { inputTokens: 1_000, outputTokens: 234, cachedInputTokens: 0, cost: 0.0012, currency: "USD" };
+
+test("tokens and their cost, of which nothing is rounded to nothing", () => {
+  expect(usageText(usage)).toBe("1,234 tokens · $0.0012");
+  expect(usageText({ ...usage, cost: null })).toBe("1,234 tokens");
+  expect(usageText({ ...usage, inputTokens: 1, outputTokens: 0, cost: 0 })).toBe("1 token · $0.00");
+  expect([12.345, 1_234.5, 0.000_000_012].map((cost) => costText(cost, "USD"))).toEqual([
+    "$12.35",
+    "$1,234.50",
+    "$0.000000012",
+  ]);
+});
+
+test("in and out", () => {
+  expect(usageParts(usage)).toBe("1,000 tokens in; 234 out");
+  expect(usageParts({ ...usage, cachedInputTokens: 200 })).toBe("1,000 tokens in, 200 of them cached; 234 out");
+});
