@@ -1,5 +1,4 @@
 /** `kill -9` in the middle of the work, over and over: nobody loses anything, nothing finished is done again. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
@@ -47,7 +46,7 @@ describe("after a kill that met all of them", () => {
     short = await start(server, await agentOf(server, "do: [{pause: {wait: PT3S}}, {after: {set: {a: 1}}}]"));
     long = await start(server, await publish(server, "patient"));
     loop = await start(server, await agentOf(server, LOOP(sink.url)));
-    const retry = "{retry: {limit: {attempt: {count: 1, duration: PT2S}}}}";
+    const retry = "{retry: {limit: {attempt: {count: 1, duration: PT5M}}}}";
     const attempt = `do: [{attempt: {try: [{post: ${hang("tried")}}], catch: ${retry}}}]`;
     tried = await start(server, await agentOf(server, attempt));
     called = await start(server, await agentOf(server, `do: [{post: ${hang("called")}}]`));
@@ -59,8 +58,7 @@ describe("after a kill that met all of them", () => {
     [askingBefore, loopBefore] = [await readRun(server, asking), await readRun(server, loop)];
     await server.kill();
     // Longer than the limit of all tries.
-    await sleep(2_000);
-    await server.restart();
+    await server.restart({}, 300_000);
   });
 
   test("an open run's next step begins within 10 s, and its attempt is made again with the same key", async () => {

@@ -66,8 +66,10 @@ export class ServerProcess {
     return this.#exited;
   }
 
-  async start(env: Record<string, string> = {}): Promise<void> {
+  /** `laterMs`: by how much its clock has moved on meanwhile, beyond the time that really passed. */
+  async start(env: Record<string, string> = {}, laterMs = 0): Promise<void> {
     Object.assign(this.#env, env);
+    this.#offset += laterMs;
     // It must still be free when the server starts again.
     const PORT = this.#env["PORT"] ?? String(await freePort());
     const child = fork(bundled("server"), [`--offset=${this.#offset}`], {

@@ -33,7 +33,8 @@ export type SharedServer = Omit<TestServer, OfTheProcess> & AsyncDisposable;
 export type MovedServer = SharedServer &
   Pick<TestServer, "kill" | "stop"> & {
     clock: Pick<TestServer["clock"], "advance" | "now">;
-    restart(): Promise<void>;
+    /** `laterMs`: by how much its clock has moved on meanwhile, beyond the time that really passed. */
+    restart(env?: Record<string, string>, laterMs?: number): Promise<void>;
   };
 
 /** An address of loopback whose connections have no share of their own. */
@@ -73,8 +74,8 @@ export async function sharedServer(): Promise<SharedServer> {
 export async function movedServer(): Promise<MovedServer> {
   moved ??= start(AHEAD_MS);
   const server = await moved;
-  const restart = async (): Promise<void> => {
-    await server.start();
+  const restart = async (env?: Record<string, string>, laterMs?: number): Promise<void> => {
+    await server.start(env, laterMs);
     noteProcess(server);
   };
   // A file that failed may have left it killed or stopped.
