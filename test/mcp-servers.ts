@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { McpServer as OlderServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import { createMcpHandler, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
-import { z } from "zod";
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { shop } from "./mcp-shop.ts";
 
 /** `asked`: the HTTP requests, in order. */
 export type Served = {
@@ -46,25 +46,6 @@ export async function startStateless(legacy: "stateless" | "reject" = "reject"):
     const answer = await handler.fetch(new Request(url, { method: request.method!, headers, ...(body && { body }) }));
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(Buffer.from(await answer.arrayBuffer()));
   });
-}
-
-function shop(): McpServer {
-  const server = new McpServer({ name: "shop", version: "1.0.0" });
-  const inputSchema = z.object({ id: z.string() });
-  server.registerTool("price", { description: "A price", inputSchema }, async ({ id }) => ({
-    content: [{ type: "text", text: `${id} costs 5` }],
-    structuredContent: { id, price: 5 },
-  }));
-  server.registerTool("broken", { inputSchema }, async ({ id }) => {
-    throw new Error(`no ${id} here`);
-  });
-  server.registerPrompt("greet", { argsSchema: z.object({ who: z.string() }) }, async ({ who }) => ({
-    messages: [{ role: "user", content: { type: "text", text: `Greet ${who}` } }],
-  }));
-  const contents = async (uri: URL) => ({ contents: [{ uri: uri.href, text: "open from nine" }] });
-  server.registerResource("hours", "shop://hours", {}, contents);
-  server.registerResource("item", new ResourceTemplate("shop://items/{id}", { list: undefined }), {}, contents);
-  return server;
 }
 
 /** Has no types. */

@@ -10,6 +10,7 @@ import type { Client } from "graphql-ws";
 import { clientsOf, type TestServer } from "./client.ts";
 import { ServerProcess, prepare } from "./server-process.ts";
 import { sharedFolder, sharedProcess } from "./run-folder.ts";
+import { MCP_STDIO_ALLOW } from "./mcp-commands.ts";
 import type { World } from "./server.ts";
 
 /** Settings that would change the server for later files, or that reach other organizations too. */
@@ -40,7 +41,7 @@ export type MovedServer = SharedServer &
 /** An address of loopback whose connections have no share of their own. */
 export const PROXY = "127.0.0.9";
 /** Settings that change nothing for files that do not use them: calls reach loopback, and a client may be one behind a proxy. */
-const SETTINGS = { OUTBOUND_ALLOW: "127.0.0.0/8", TRUSTED_PROXIES: `127.0.0.1, ${PROXY}` };
+const SETTINGS = { OUTBOUND_ALLOW: "127.0.0.0/8", TRUSTED_PROXIES: `127.0.0.1, ${PROXY}`, MCP_STDIO_ALLOW };
 
 const DAY_MS = 86_400_000;
 /** How far the moved server is ahead: who takes its time for this machine's fails in each order of files. */

@@ -6,6 +6,7 @@ import { isAddressRange } from "./lib/address-ranges.ts";
 import { messageOf, OperatorError } from "./lib/errors.ts";
 import { LIMITS } from "./lib/limits.ts";
 import { isLoopback } from "./lib/loopback.ts";
+import { parseAllowedCommand, type AllowedCommand } from "./lib/mcp/allowed-commands.ts";
 import { parseSecretKey } from "./lib/secret-key.ts";
 import { withoutLast } from "./lib/text.ts";
 
@@ -132,6 +133,14 @@ export const SETTINGS = {
     "Private addresses or CIDR ranges that steps may call, like `127.0.0.1/32`, separated by commas. Default: none.",
     list(isAddressRange, "IP addresses or CIDR ranges"),
   ),
+  MCP_STDIO_ALLOW: setting(
+    "",
+    "Commands that definitions may start as MCP servers, like `TOKEN= /opt/search-mcp --read-only`, separated by commas. One without arguments may have any; names with `=` before it are variables that a definition may set. Default: none.",
+    list(
+      (item) => parseAllowedCommand(item) !== undefined,
+      "commands like /opt/search-mcp or github-mcp-server stdio, each with a path from / or a name in PATH",
+    ),
+  ),
   LLM_BASE_URL: optional(
     "An OpenAI-compatible API, like `https://api.example.com/v1` or `http://127.0.0.1:11434/v1`. With it and `LLM_MODEL`, this model serves the projects that have no default model connection: their sentences and `call: llm`. Default: none.",
     llmUrl,
@@ -181,6 +190,8 @@ export type Config = {
   corsOrigins: string[];
   trustedProxies: string[];
   outboundAllow: string[];
+  /** `environment`: what every command gets of the server's own. */
+  mcpStdio: { allowed: AllowedCommand[]; environment: Record<string, string> };
   /** The model that reads sentences; the key is undefined where the API wants none. */
   llm: { baseUrl: string; model: string; apiKey: string | undefined } | undefined;
   metrics: { port: number; host: string } | undefined;
@@ -212,7 +223,7 @@ export function readConfig(environment: Environment, cwd: string, file = readEnv
   ) as Read;
   mistakes.push(...contradictions(read, wrong));
   if (mistakes.length > 0) throw new OperatorError(mistakes.join("\n"));
-  return configOf(read);
+  return configOf(read, environment);
 }
 
 function readEnvFile(path: string): Environment {
@@ -245,7 +256,10 @@ function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   return found;
 }
 
-const configOf = (read: Read): Config => ({
+/** Without anything that is a secret of the server's. */
+const OF_COMMANDS = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+const configOf = (read: Read, environment: Environment): Config => ({
   port: read.PORT,
   host: read.HOST,
   publicUrl: read.PUBLIC_URL,
@@ -255,6 +269,12 @@ const configOf = (read: Read): Config => ({
   corsOrigins: read.CORS_ORIGINS,
   trustedProxies: read.TRUSTED_PROXIES,
   outboundAllow: read.OUTBOUND_ALLOW,
+  mcpStdio: {
+    allowed: read.MCP_STDIO_ALLOW.map((entry) => parseAllowedCommand(entry)!),
+    environment: Object.fromEntries(
+      OF_COMMANDS.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+    ),
+  },
   llm:
     read.LLM_BASE_URL && read.LLM_MODEL
       ? { baseUrl: read.LLM_BASE_URL, model: read.LLM_MODEL, apiKey: read.LLM_API_KEY }

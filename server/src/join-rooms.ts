@@ -56,6 +56,7 @@ import type { ReadSecrets } from "./execution/calls/authentication.ts";
 import { createTokens } from "./execution/calls/oauth2-tokens.ts";
 import { createConcealing } from "./execution/calls/calling.ts";
 import { createHttpCall } from "./execution/tasks/http.ts";
+import { createMcpCommands } from "./execution/calls/mcp/commands.ts";
 import { createMcpCall } from "./execution/tasks/mcp.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
 import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
@@ -131,10 +132,12 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory } = shared;
   const models = createModels({ ...base, derive: secretKeys.derive });
   const operator = createFirstOrganization(base.database);
+  const { mcpStdio } = config;
   const llm = stack.use(createLlm({ ...base, own: config.llm, usage: rates.usage, operator, outbound }));
   const agents = createAgents({
     ...base,
     modelConnections: namesOfConnections(models, llm),
+    mcpCommands: mcpStdio.allowed,
     check: expressions.check,
     compile: compileWorkflow,
     notices,
@@ -155,7 +158,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     expressions,
     tasks: createTasks({
       http: createHttpCall(calling),
-      mcp: createMcpCall(calling),
+      mcp: createMcpCall(calling, createMcpCommands({ ...mcpStdio, clock: base.clock })),
       models: {
         call: (...asked) => llm.call(...asked),
         isOperator: (organizationId) => llm.isOperator(organizationId),

@@ -8,6 +8,7 @@ import type { Finding } from "../definition/text/problem.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
+import type { AllowedCommand } from "../lib/mcp/allowed-commands.ts";
 import type { Within } from "../lib/reach.ts";
 import { Hub } from "../realtime/hub.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
@@ -28,6 +29,8 @@ export type Agents = {
   triggers: DefinedTriggers;
   /** The names of a project's model connections, and of the server's own. */
   modelConnections(organizationId: OrganizationId, projectId: ProjectId): Promise<ReadonlySet<string>>;
+  /** The commands that definitions may start as MCP servers. */
+  mcpCommands: readonly AllowedCommand[];
   /** Agents that were made or changed, by organization. */
   changes: Hub<AgentId>;
 };
@@ -58,9 +61,13 @@ const NO_TRIGGERS: DefinedTriggers = {
   publish: async () => ({ detail: undefined, tell: () => {} }),
 };
 
-export type AgentsOptions = Omit<Agents, "cache" | "reading" | "changes" | "triggers" | "modelConnections"> & {
+export type AgentsOptions = Omit<
+  Agents,
+  "cache" | "reading" | "changes" | "triggers" | "modelConnections" | "mcpCommands"
+> & {
   /** If left out, there are none. */
   modelConnections?: Agents["modelConnections"];
+  mcpCommands?: Agents["mcpCommands"];
   triggers?: DefinedTriggers;
   compile: (workflow: Workflow) => Program;
   /** If left out, no other process is told. */
@@ -72,6 +79,7 @@ export const createAgents = ({
   notices = noNotices,
   triggers = NO_TRIGGERS,
   modelConnections = async () => new Set(),
+  mcpCommands = [],
   ...rest
 }: AgentsOptions): Agents => {
   const reading = new Reading();
@@ -80,6 +88,7 @@ export const createAgents = ({
     ...rest,
     triggers,
     modelConnections,
+    mcpCommands,
     reading,
     changes,
     cache: createAgentCache({ ...rest, reading, changes, compile, notices }),

@@ -12,6 +12,7 @@ import type { Within } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { archived, shownOf, type Agent } from "./agent.ts";
 import { readChecked, type Agents } from "./agents.ts";
+import { refusedCommands } from "./refused-commands.ts";
 import { unknownConnections } from "./unknown-connections.ts";
 import { deleteDraft } from "./draft-store.ts";
 import { lockAgent, updatePublished } from "./store.ts";
@@ -96,6 +97,7 @@ async function checkNames(
   const findings = [
     ...(await agents.triggers.checkIn(agents, caller, projectId, workflow)),
     ...(await unknownConnections(agents, caller, projectId, workflow)),
+    ...refusedCommands(agents.mcpCommands, workflow),
   ];
   if (findings.length === 0) return;
   const { organizationId } = caller;

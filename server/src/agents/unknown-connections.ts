@@ -1,10 +1,21 @@
 /** The model connections that a definition names and its project does not have. */
-import { connectionsIn } from "../definition/connections-in.ts";
+import { tasksIn } from "../definition/tasks-in.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
-import { quote, type Finding } from "../definition/text/problem.ts";
+import { quote, valueAt, type Finding, type Path } from "../definition/text/problem.ts";
 import type { ProjectId } from "../lib/ids.ts";
 import type { Within } from "../lib/reach.ts";
 import type { Agents } from "./agents.ts";
+
+type NamedConnection = { name: string; path: Path };
+
+function connectionsIn(workflow: Workflow): NamedConnection[] {
+  const found: NamedConnection[] = [];
+  for (const { kind, task, path } of tasksIn(workflow)) {
+    const connection = kind === "llm" ? valueAt(task, ["with", "connection"]) : undefined;
+    if (typeof connection === "string") found.push({ name: connection, path: [...path, "with", "connection"] });
+  }
+  return found;
+}
 
 export async function unknownConnections(
   { modelConnections }: Agents,

@@ -9,6 +9,7 @@ import { placeInSlices } from "../definition/read-document.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import { knownNames } from "../secrets/store.ts";
 import { readChecked, type Agents } from "./agents.ts";
+import { refusedCommands } from "./refused-commands.ts";
 import { unknownConnections } from "./unknown-connections.ts";
 import { noProject } from "./publish-agent.ts";
 
@@ -54,6 +55,7 @@ async function whatIsMissing(
     ? [
         ...(await agents.triggers.checkIn(agents, within, project.id, workflow)),
         ...(await unknownConnections(agents, within, project.id, workflow)),
+        ...refusedCommands(agents.mcpCommands, workflow),
         ...(await missingSecrets(agents, within, project, workflow.use?.secrets ?? [])),
       ]
     : [warning(["document", "namespace"], noProject(namespace))];

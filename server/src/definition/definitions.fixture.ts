@@ -201,7 +201,7 @@ do:
       run:
         workflow: {namespace: billing, name: invoice, version: latest, input: {total: '\${ .total }', all: ['\${ $input }']}}
         await: false
-  - nested: {do: [{prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
+  - nested: {do: [{command: {call: mcp, with: {method: tools/list, transport: {stdio: {command: search-mcp, arguments: [--for, '\${ .id }'], environment: {TOKEN: '\${ $secrets.user }'}}}}}}, {prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
 `;
 
 /** Path and message of the problems of a definition of which only a part is given. */

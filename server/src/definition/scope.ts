@@ -40,7 +40,7 @@ function addInTask(root: Json, path: Path, known: Set<string>): void {
     const kind = kindOf(task);
     if (kind === undefined) break;
     const { variables = [], blocks, secretsIn } = KINDS[kind];
-    if (secretsIn && isBelow(rest, secretsIn)) known.add("secrets");
+    if (secretsIn?.some((part) => isBelow(rest, part))) known.add("secrets");
     for (const variable of variables) {
       if (variable.knownIn.some((part) => isBelow(rest, part))) known.add(variableName(task as JsonObject, variable));
     }

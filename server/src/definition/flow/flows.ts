@@ -75,10 +75,14 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
   },
   *mcp(walk, task, place) {
     const given = task["with"] as JsonObject;
-    const http = valueAt(given, ["transport", "http"]) as JsonObject;
-    const inner = below(place, "with", "transport", "http");
-    yield* called(walk, http["endpoint"]!, below(inner, "endpoint"));
-    yield* walk.value(http["headers"], below(inner, "headers"));
+    const { http, stdio } = given["transport"] as { http?: JsonObject; stdio?: JsonObject };
+    if (http) {
+      const inner = below(place, "with", "transport", "http");
+      yield* called(walk, http["endpoint"]!, below(inner, "endpoint"));
+      yield* walk.value(http["headers"], below(inner, "headers"));
+    }
+    for (const key of ["arguments", "environment"])
+      yield* walk.value(stdio?.[key], below(place, "with", "transport", "stdio", key));
     warnOfLongTimeout(walk, task, place);
     for (const key of ["parameters", "timeout", "client"]) yield* walk.value(given[key], below(place, "with", key));
     return "any";

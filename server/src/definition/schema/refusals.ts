@@ -5,7 +5,6 @@ export const later = (what: string): string => `${what} is part of the language 
 export const REFUSED = {
   listen: later("listen"),
   emit: later("emit"),
-  mcpStdio: `${later("an MCP server over stdio")}: it is a command on the server's machine; call one over http`,
   runScript: `${later("run: script")}; when it is, the language will be js`,
   runContainer: "run: container is not run: Autograph has no container engine; call a service over http instead",
   runShell: "run: shell is not run: a definition must not command the machine; call a service over http instead",

@@ -18,7 +18,10 @@ type HttpTask = { call: string; with: JsonObject };
 type Http = { arguments: Template } & Authenticated;
 
 /** Kept apart from the arguments, because it holds secrets and a step's input is stored and shown. */
-export type Authenticated = { authentication?: { template: Template; place: string } };
+export type Authenticated = { authentication?: Secretive };
+
+/** Evaluated for each attempt. `place`: the JSON pointer to it. */
+export type Secretive = { template: Template; place: string };
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
@@ -61,7 +64,7 @@ export const httpTask = {
   waitsFor: "nothing",
   blocks: {},
   isEffect: true,
-  secretsIn: ["with", "endpoint", "authentication"],
+  secretsIn: [["with", "endpoint", "authentication"]],
   compile: ({ with: values }: HttpTask, named: Named, reference: string): Http => {
     const { endpoint, authentication } = withoutAuthentication(values["endpoint"]!);
     return {

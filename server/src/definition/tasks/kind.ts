@@ -19,8 +19,8 @@ export type Kind = {
   rules?: Record<string, Rule>;
   /** The variables that it provides to parts of itself. */
   variables?: readonly Variable[];
-  /** The part of the task whose expressions may refer to `$secrets`. */
-  secretsIn?: readonly string[];
+  /** The parts of the task whose expressions may refer to `$secrets`. */
+  secretsIn?: readonly (readonly string[])[];
   /** Its lists of tasks, by their names in the program. This is the only description of where they are. */
   blocks: Record<string, Inner>;
   /** The thing that a step waits for while nothing is done for it: its state says until when, which approval, or which run. */

@@ -3,8 +3,7 @@ import { MCP_REVISIONS } from "../../lib/mcp/protocol.ts";
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import { isWhole, oneLineRule, templateRule } from "../rules/rules-expressions.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { REFUSED } from "../schema/refusals.ts";
-import { fixed, map, object, ref, refusedKey, text } from "../schema/schema-words.ts";
+import { fixed, list, map, object, ref, text } from "../schema/schema-words.ts";
 import { valueAt, pointer } from "../text/problem.ts";
 import {
   compileAuthentication,
@@ -13,14 +12,18 @@ import {
   sent,
   withoutAuthentication,
   type Authenticated,
+  type Secretive,
 } from "./http.ts";
+import { include } from "./program-parts.ts";
 import type { Kind, Named } from "./kind.ts";
 
 type McpTask = { call: string; with: JsonObject };
 
 type Mcp = {
-  /** `{method, parameters, endpoint, headers, protocolVersion, timeout, client}`. */
+  /** `{method, parameters, protocolVersion, timeout, client}` with `{endpoint, headers}` or `{command, arguments}`. */
   arguments: Template;
+  /** A command's variables, kept apart because they may hold secrets and a step's input is stored and shown. */
+  environment?: Secretive;
   /** A tool's own error is the output. */
   takesErrors: boolean;
 } & Authenticated;
@@ -43,6 +46,16 @@ const HTTP = object(
   ["endpoint"],
 );
 
+const STDIO = object(
+  "stdio",
+  {
+    command: text({ "x-value": "mcpCommand" }),
+    arguments: list(text({ "x-value": "template", "x-say": "write a text in quotes or an expression" })),
+    environment: { ...map(text({ "x-value": "template" })), "x-value": "mcpEnvironment" },
+  },
+  ["command"],
+);
+
 export const mcpTask = {
   call: "mcp",
   properties: {
@@ -57,8 +70,8 @@ export const mcpTask = {
     transport: {
       type: "object",
       "x-choose": "key",
-      "x-say": "write http with the endpoint of the server below it",
-      oneOf: [object("transport", { http: HTTP }, ["http"]), refusedKey("stdio", REFUSED.mcpStdio)],
+      "x-say": "write http with the endpoint of the server below it, or stdio with its command",
+      oneOf: [object("transport", { http: HTTP }, ["http"]), object("transport", { stdio: STDIO }, ["stdio"])],
     },
     client: object("client", { name: text({ "x-value": "template" }), version: text({ "x-value": "template" }) }, [
       "name",
@@ -67,26 +80,53 @@ export const mcpTask = {
     onError: fixed(["fail", "continue"]),
   },
   required: ["method", "transport"],
-  rules: { mcpHeaders: mcpHeadersRule, mcpMethod: methodRule, mcpParameters: parametersRule },
+  rules: {
+    mcpHeaders: mcpHeadersRule,
+    mcpMethod: methodRule,
+    mcpParameters: parametersRule,
+    mcpCommand: commandRule,
+    mcpEnvironment: environmentRule,
+  },
   waitsFor: "nothing",
   blocks: {},
   isEffect: true,
-  secretsIn: ["with", "transport", "http", "endpoint", "authentication"],
-  compile: ({ with: values }: McpTask, named: Named, reference: string): Mcp => {
-    const { transport, onError, ...rest } = values;
-    const http = valueAt(transport!, ["http"]) as JsonObject;
-    const place = `${reference}/with/transport/http`;
-    const { endpoint, authentication } = withoutAuthentication(http["endpoint"]!);
-    const isSent = (key: unknown): boolean => key === "endpoint" || key === "headers";
-    return {
-      arguments: compileTemplate({ ...rest, ...http, endpoint }, (path) =>
-        isSent(path[0]) ? sent(place + pointer(path)) : undefined,
-      ),
-      takesErrors: onError === "continue",
-      ...compileAuthentication(authentication, named, `${place}/endpoint/authentication`),
-    };
+  secretsIn: [
+    ["with", "transport", "http", "endpoint", "authentication"],
+    ["with", "transport", "stdio", "environment"],
+  ],
+  compile: ({ with: { transport, onError, ...rest } }: McpTask, named: Named, reference: string): Mcp => {
+    const { http, stdio } = transport as { http?: JsonObject; stdio?: JsonObject };
+    const place = `${reference}/with/transport`;
+    const way = stdio ? compileStdio(rest, stdio, place) : compileHttp(rest, http!, place, named);
+    return { ...way, takesErrors: onError === "continue" };
   },
 } satisfies Kind;
+
+type Way = Omit<Mcp, "takesErrors">;
+
+function compileHttp(rest: JsonObject, http: JsonObject, place: string, named: Named): Way {
+  const { endpoint, authentication } = withoutAuthentication(http["endpoint"]!);
+  const isSent = (key: unknown): boolean => key === "endpoint" || key === "headers";
+  return {
+    arguments: compileTemplate({ ...rest, ...http, endpoint }, (path) =>
+      isSent(path[0]) ? sent(`${place}/http${pointer(path)}`) : undefined,
+    ),
+    ...compileAuthentication(authentication, named, `${place}/http/endpoint/authentication`),
+  };
+}
+
+function compileStdio(rest: JsonObject, { environment, ...stdio }: JsonObject, place: string): Way {
+  const of = `${place}/stdio/environment`;
+  return {
+    arguments: compileTemplate({ ...rest, ...stdio }, (path) =>
+      path[0] === "arguments" ? sent(`${place}/stdio${pointer(path)}`, true) : undefined,
+    ),
+    ...include("environment", environment, (values) => ({
+      template: compileTemplate(values, (path) => sent(of + pointer(path), true)),
+      place: of,
+    })),
+  };
+}
 
 /** Set by the protocol itself, each with the message that it belongs to. */
 const OWN_HEADERS = /^(?:accept|content-type|last-event-id|mcp-.*)$/i;
@@ -99,6 +139,27 @@ function mcpHeadersRule(found: Found, lint: Lint): void {
         path: [...found.path, name],
         at: "key",
         message: `the header ${name} is set by the call itself; leave it out`,
+      });
+  }
+}
+
+/** As it is written, it can be looked up among those that the operator allows. */
+function commandRule({ path, value }: Found, lint: Lint): void {
+  const report = (message: string): void => lint.report({ path, at: "value", message });
+  if ((value as string).includes("${")) report("a command is a fixed text; write what changes into its arguments");
+  else if ((value as string).trim() === "") report("the command is empty");
+}
+
+/** The name of an environment variable. */
+const VARIABLE = /^[A-Za-z_]\w{0,99}$/;
+
+function environmentRule({ path, value }: Found, lint: Lint): void {
+  for (const name of Object.keys(value as JsonObject)) {
+    if (!VARIABLE.test(name))
+      lint.report({
+        path: [...path, name],
+        at: "key",
+        message: "this is not the name of an environment variable; write letters, digits and underscores",
       });
   }
 }

@@ -2,7 +2,7 @@
 import { ExpressionError } from "../../expressions/parsing/expression-error.ts";
 import { quote, type Path } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import type { BodyOf } from "../../definition/program.ts";
+import type { Secretive } from "../../definition/tasks/http.ts";
 import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
 import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
@@ -26,7 +26,7 @@ export type ReadSecrets = (
   names: readonly string[],
 ) => Promise<SecretValues>;
 
-type Written = BodyOf<"http">["authentication"];
+type Written = Secretive | undefined;
 
 const NO_SECRETS: SecretValues = new Map();
 const NONE: Authentication = { policy: undefined, secrets: NO_SECRETS };
@@ -49,20 +49,21 @@ async function evaluatedOf(frame: Frame, written: Written, readSecrets: ReadSecr
   return { policy: written && (await policyOf(frame, written, secrets)), secrets };
 }
 
-async function policyOf(frame: Frame, written: NonNullable<Written>, secrets: SecretValues): Promise<JsonObject> {
-  for (const name of written.template.secrets) valueOf(secrets, name);
-  const policy = await evaluated(frame, written, secrets);
+async function policyOf(frame: Frame, written: Secretive, secrets: SecretValues): Promise<JsonObject> {
+  const policy = await evaluateWithSecrets(frame, written, secrets);
   const [[scheme, fields]] = Object.entries(policy) as [[string, Json]];
   checkSize(fields, [scheme]);
   const name = isObject(fields) ? fields["use"] : undefined;
   return typeof name === "string" ? { [scheme]: fieldsOf(scheme, name, valueOf(secrets, name)) } : policy;
 }
 
-async function evaluated(
+/** Throws an `authentication` error that names the secret that is missing, and an `expression` error. */
+export async function evaluateWithSecrets(
   { execution, input, variables }: Frame,
-  { template, place }: NonNullable<Written>,
+  { template, place }: Secretive,
   secrets: SecretValues,
 ): Promise<JsonObject> {
+  for (const name of template.secrets) valueOf(secrets, name);
   if (template.secrets.length === 0) return (await evaluate(execution, template, input, variables)) as JsonObject;
   const withSecrets: MakeVariables = (used) => ({ ...variables(used), secrets: Object.fromEntries(secrets) });
   try {

@@ -54,6 +54,12 @@ export const MCP_LIMITS = {
     bounds: "the `id` of a message and its `progressToken`",
     test: ["test/mcp-messages.test.ts", "200 characters of an id are taken, one more is refused"],
   },
+  mcpCommands: {
+    value: 16,
+    bounds: "commands that run as MCP servers at a time, in each process; one organization may have half of them",
+    beyond: "further calls wait; organizations take turns",
+    test: ["test/language-mcp-stdio.test.ts", "no more commands at a time than it may"],
+  },
   mcpPagesOfTools: {
     value: 20,
     bounds: "pages of `tools/list` that a `call: mcp` reads for the headers that a tool wants",

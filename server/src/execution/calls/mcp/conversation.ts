@@ -20,10 +20,13 @@ import {
 import { parameterHeaders } from "./parameter-headers.ts";
 import type { Reply } from "./reply.ts";
 
-export type Answer = { response: OutboundResponse; reply: Reply };
+/** `from`: the server, as errors name it. */
+export type Answer = { from: string; response: OutboundResponse; reply: Reply };
 
 /** The way to one server. All reject with WorkflowError. */
 export type Line = {
+  /** Those in which a session may be, the newest first. */
+  revisions: readonly string[];
   /** `taken` is called with the answer, which is held in memory until it resolves. */
   post(message: Message, taken: (answer: Answer) => Promise<void>): Promise<void>;
   /** The result becomes the task's output. */
@@ -33,6 +36,14 @@ export type Line = {
   /** A word of the server's as an error may repeat it. */
   shownWord(value: Json): Promise<string>;
 };
+
+/** With a command. An older one may end at any request before `initialize`; a newer one refuses just that. */
+export async function converseWithCommand(line: Line, asked: Asked, revision: string | undefined): Promise<void> {
+  const session = revision === STATELESS ? undefined : await openSession(line, asked, revision);
+  if (session && !(session instanceof WorkflowError)) return askInSession(line, asked, session);
+  if (session && revision !== undefined) throw session;
+  await converseStateless(line, asked, false);
+}
 
 /** `revision`: the only one to speak. */
 export async function converse(line: Line, asked: Asked, revision: string | undefined): Promise<void> {
@@ -119,27 +130,44 @@ async function converseInSession(
   revision: string | undefined,
   refusal?: WorkflowError,
 ): Promise<void> {
-  let session: Session | undefined;
+  const session = await openSession(line, asked, revision, refusal);
+  if (session instanceof WorkflowError) throw session;
+  await askInSession(line, asked, session);
+}
+
+/** Returns the error of a server that refuses to: `refusal`, or its own. */
+async function openSession(
+  line: Line,
+  asked: Asked,
+  revision: string | undefined,
+  refusal?: WorkflowError,
+): Promise<Session | WorkflowError> {
+  let session: Session | WorkflowError | undefined;
   await line.post(initialize(asked, revision), async (answer) => {
     const { result } = answer.reply;
-    if (!result) throw refusal ?? (await line.refusal(answer));
-    session = { revision: await revisionIn(result, revision, line), id: sessionIdIn(answer) };
+    session = result
+      ? { revision: await revisionIn(result, revision, line), id: sessionIdIn(answer) }
+      : (refusal ?? (await line.refusal(answer)));
   });
+  return session!;
+}
+
+async function askInSession(line: Line, asked: Asked, session: Session): Promise<void> {
   try {
-    await line.post(initialized(session!), async (answer) => {
+    await line.post(initialized(session), async (answer) => {
       if (answer.response.status > 299) throw await line.refusal(answer);
     });
-    await line.post(messageInSession(asked, session!), async (answer) => {
+    await line.post(messageInSession(asked, session), async (answer) => {
       const { result } = answer.reply;
       if (!result) throw await line.refusal(answer);
       await line.conclude(answer, result);
     });
   } catch (error) {
     // A run that was cancelled or timed out does not wait for this.
-    void end(line, session!);
+    void end(line, session);
     throw error;
   }
-  await end(line, session!);
+  await end(line, session);
 }
 
 /** Without an id there is nothing to end. A server may refuse to. */
@@ -160,7 +188,7 @@ function sessionIdIn({ response: { headers } }: Answer): string | undefined {
 }
 
 async function revisionIn({ protocolVersion }: JsonObject, wanted: string | undefined, line: Line): Promise<string> {
-  const known = wanted === undefined ? WITH_INITIALIZE : [wanted];
+  const known = wanted === undefined ? line.revisions : [wanted];
   const spoken = known.find((revision) => revision === protocolVersion);
   if (spoken !== undefined) return spoken;
   const given = await line.shownWord(protocolVersion ?? null);

@@ -19,52 +19,61 @@ const WORD_CHARACTERS = 40;
 
 /** Throws WorkflowError: `tool` if the tool itself failed, unless the author takes that as the output. */
 export async function outputOf(
-  { response }: Answer,
+  { from, response }: Answer,
   { resultType = "complete", ...result }: JsonObject,
   { takesErrors, ...hiding }: Hiding & { takesErrors: boolean },
 ): Promise<Json> {
-  const host = hostOf(response);
   if (resultType === "input_required")
-    throw WorkflowError.of("communication", `${host} asks for input before it answers, which a run can't give`);
+    throw WorkflowError.of("communication", `${from} asks for input before it answers, which a run can't give`);
   if (resultType !== "complete") {
     const type = await shownWord(resultType, hiding);
-    throw WorkflowError.of("communication", `${host} answered with a result of type ${type}, which can't be read`);
+    throw WorkflowError.of("communication", `${from} answered with a result of type ${type}, which can't be read`);
   }
-  if (result["isError"] === true && !takesErrors) throw await failureOf(response, result, hiding);
+  if (result["isError"] === true && !takesErrors) throw await failureOf(from, response, result, hiding);
   const { concealer } = hiding.credentials;
   return concealer ? inTurns(concealer.json(result), hiding.turn) : result;
 }
 
-async function failureOf(response: OutboundResponse, result: JsonObject, hiding: Hiding): Promise<WorkflowError> {
+async function failureOf(
+  from: string,
+  response: OutboundResponse,
+  result: JsonObject,
+  hiding: Hiding,
+): Promise<WorkflowError> {
   const { content } = result;
   const texts = (Array.isArray(content) ? content : []).flatMap((part) =>
     isObject(part) && typeof part["text"] === "string" ? [part["text"]] : [],
   );
   const said = await shownText(texts.join("\n"), hiding);
-  const detail = `the tool failed at ${hostOf(response)}${said === "" ? "" : `: ${said}`}`;
+  const detail = `the tool failed at ${from}${said === "" ? "" : `: ${said}`}`;
   return WorkflowError.of("tool", detail).answeredBy(await answerOf(response, result, hiding));
 }
 
 /** `shown`: the answer as people see it. */
 export async function refusalIn(
-  { response, reply: { error } }: Answer,
+  { from, response, reply: { error } }: Answer,
   { shown, ...hiding }: Hiding & { shown: HttpResponse },
 ): Promise<WorkflowError> {
-  if (error) return refusalOf(response, error, hiding);
+  if (error) return refusalOf(from, response, error, hiding);
   if (response.status > 299) return refusedBy(response, { shown, ...hiding });
   const type = await shownText(essenceOf(response.headers["content-type"]), hiding, WORD_CHARACTERS);
   const what = response.body.length === 0 ? "nothing" : `${type === "" ? "something" : type} without an answer to it`;
-  const detail = `${hostOf(response)} did not answer as an MCP server: it sent ${what}`;
+  const detail = `${from} did not answer as an MCP server: it sent ${what}`;
   return WorkflowError.of("communication", detail).answeredBy(
     await inTurns(hiding.credentials.inError(response), hiding.turn),
   );
 }
 
 /** Parameters that the server does not take are the author's mistake; anything else is the server's. */
-async function refusalOf(response: OutboundResponse, error: RpcError, hiding: Hiding): Promise<WorkflowError> {
+async function refusalOf(
+  from: string,
+  response: OutboundResponse,
+  error: RpcError,
+  hiding: Hiding,
+): Promise<WorkflowError> {
   const { code, message, data } = error;
   const said = await shownText(message, hiding);
-  const detail = `${hostOf(response)} answered with the error ${await shownWord(code, hiding)}: ${said}`;
+  const detail = `${from} answered with the error ${await shownWord(code, hiding)}: ${said}`;
   const refusal =
     code === ERRORS.invalidParams
       ? WorkflowError.of("validation", detail)
@@ -87,5 +96,3 @@ function answerOf(response: OutboundResponse, part: JsonObject, { credentials, t
   const headers = { ...response.headers, "content-type": "application/json" };
   return inTurns(credentials.inError({ ...response, headers, body: Buffer.from(JSON.stringify(part)) }), turn);
 }
-
-const hostOf = ({ url }: OutboundResponse): string => new URL(url).host;

@@ -62,7 +62,7 @@ function lastEventEnd(body: Buffer, from: number): number {
   return at < 0 ? 0 : start + at + 1;
 }
 
-function replyOf(message: Json): Reply {
+export function replyOf(message: Json): Reply {
   if (!isObject(message)) return {};
   const { result, error } = message;
   if (isObject(error)) {

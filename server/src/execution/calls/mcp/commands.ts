@@ -1,0 +1,141 @@
+/** The way to an MCP server over stdio: a command that the operator allows, started for one call. */
+import { WorkflowError } from "../../../definition/workflow-error.ts";
+import { inTurns } from "../../../fairness/slices.ts";
+import { Slots } from "../../../fairness/slots.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { LIMITS } from "../../../lib/limits.ts";
+import { whyRefused, type AllowedCommand } from "../../../lib/mcp/allowed-commands.ts";
+import { ERRORS, WITH_INITIALIZE } from "../../../lib/mcp/protocol.ts";
+import { Interruption } from "../../../outbound/interruption.ts";
+import type { OutboundResponse } from "../../../outbound/outbound.ts";
+import type { Answer, Line } from "./conversation.ts";
+import { readerOf, type Way } from "./reader.ts";
+import { replyOf } from "./reply.ts";
+import { RunningCommand, type Started } from "./running-command.ts";
+
+export type McpCommands = {
+  allowed: readonly AllowedCommand[];
+  /** Given to every command. */
+  environment: Record<string, string>;
+  clock: Clock;
+  slots: Slots;
+};
+
+export const createMcpCommands = (options: Omit<McpCommands, "slots">): McpCommands => ({
+  ...options,
+  slots: new Slots(LIMITS.mcpCommands, 1 / 2),
+});
+
+/** Messages are the same in these as in newer ones; only their HTTP was another. */
+const REVISIONS = [...WITH_INITIALIZE, "2025-03-26", "2024-11-05"];
+
+/** Calls `talk` with the way to the command, and ends the command. Rejects with WorkflowError. */
+export async function withCommand(
+  commands: McpCommands,
+  wanted: Started,
+  way: Way,
+  talk: (line: Line) => Promise<void>,
+): Promise<void> {
+  const { command, arguments: given, environment } = wanted;
+  const { signal, organizationId, limitMs, leftMs } = way.context;
+  const why = whyRefused(commands.allowed, { command, arguments: given, variables: Object.keys(environment) });
+  if (why !== undefined) throw WorkflowError.of("authorization", `${why}, so nothing was started`);
+  const timedOut = (): Error =>
+    WorkflowError.of("timeout", `${command} did not answer in full within ${limitMs / 1_000} s`);
+  using interruption = new Interruption(signal, commands.clock, leftMs(), timedOut);
+  await slot(commands.slots, organizationId, interruption);
+  let running: RunningCommand;
+  try {
+    interruption.throwIfEnded();
+    running = new RunningCommand(
+      { ...wanted, environment: { ...commands.environment, ...environment } },
+      commands.clock,
+    );
+  } catch (error) {
+    commands.slots.release(organizationId);
+    throw error;
+  }
+  void running.gone.then(() => commands.slots.release(organizationId));
+  interruption.stop = (reason) => running.kill(reason);
+  try {
+    await talk(lineTo(command, running, way));
+  } catch (error) {
+    throw await explained(error, running, way);
+  } finally {
+    running.leave();
+  }
+}
+
+async function slot(slots: Slots, organizationId: Way["context"]["organizationId"], interruption: Interruption) {
+  const over = new AbortController();
+  interruption.stop = () => over.abort();
+  if (!(await slots.take(organizationId, over.signal))) interruption.throwIfEnded();
+}
+
+/** The end of its error output that an error repeats. */
+const SHOWN_CHARACTERS = 500;
+
+/** With what a command that ended wrote to its error output. It is searched whole: the beginning of a credential may be too short to be recognised. */
+async function explained(error: unknown, running: RunningCommand, { credentials, context }: Way): Promise<unknown> {
+  const said = running.errors.trim();
+  if (running.death === undefined || error !== running.death || said === "") return error;
+  const shown = (await inTurns(credentials.hide(said), context.turn)).slice(-SHOWN_CHARACTERS).toWellFormed();
+  return WorkflowError.of("communication", `${running.death.fields.detail}; its last words: ${shown}`);
+}
+
+function lineTo(command: string, running: RunningCommand, way: Way): Line {
+  // An attempt shows what an HTTP endpoint answered.
+  const reader = readerOf(way, () => {});
+  const { turn } = way.context;
+  const answer = async (id: number): Promise<Answer> => {
+    for (;;) {
+      const line = await running.line();
+      await turn();
+      const message = messageIn(line);
+      if (message?.["method"] !== undefined) refuse(running, message);
+      else if (message?.["id"] === id) return { from: command, response: responseOf(line), reply: replyOf(message) };
+    }
+  };
+  return {
+    ...reader,
+    revisions: REVISIONS,
+    async post({ id, body }, taken) {
+      running.send(body!);
+      const answered = (): Promise<Answer> =>
+        id === undefined ? Promise.resolve({ from: command, response: responseOf(NOTHING), reply: {} }) : answer(id);
+      await reader.read(answered, taken);
+    },
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+const BRACE = 0x7b;
+
+/** Undefined for a line that is no message, such as a greeting. Throws WorkflowError if it begins like one. */
+function messageIn(line: Buffer): JsonObject | undefined {
+  if (line[0] !== BRACE) return undefined;
+  let message: Json;
+  try {
+    message = parseJson(line.toString(), "the answer");
+  } catch (error) {
+    throw WorkflowError.of("communication", (error as Error).message);
+  }
+  return isObject(message) ? message : undefined;
+}
+
+/** A request of the server's, which a call declares no means to answer. It is left unanswered if the command reads nothing. */
+function refuse(running: RunningCommand, { id, method }: JsonObject): void {
+  if (id === undefined || !running.isReading) return;
+  const error = { code: ERRORS.methodNotFound, message: "Method not found" };
+  running.reply({ jsonrpc: "2.0", id, ...(method === "ping" ? { result: {} } : { error }) });
+}
+
+const responseOf = (body: Buffer): OutboundResponse => ({
+  status: 200,
+  statusText: "",
+  url: "",
+  headers: { "content-type": "application/json" },
+  setCookies: [],
+  body,
+});
