@@ -314,6 +314,10 @@ describe("a definition", () => {
       (count) =>
         `do: [{a: {call: 'llm:1.0.0@default', with: {messages: [${repeat(count, () => "{role: user, content: Hi}", ", ")}]}}}]`,
     ),
+    modelFiles: of(
+      (count) =>
+        `do: [{a: {call: 'llm:1.0.0@default', with: {prompt: Hi, files: [${repeat(count, () => "'data:,x'", ", ")}]}}}]`,
+    ),
     modelAnswerTokens: of((count) => `do: [{a: {call: 'llm:1.0.0@default', with: {prompt: Hi, maxTokens: ${count}}}}]`),
     attemptsPerStep: of(
       (count) =>

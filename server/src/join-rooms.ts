@@ -55,6 +55,7 @@ import { createProbe } from "./storage/probe.ts";
 import type { ReadSecrets } from "./execution/calls/authentication.ts";
 import { createTokens } from "./execution/calls/oauth2-tokens.ts";
 import { createConcealing } from "./execution/calls/calling.ts";
+import { ModelFiles } from "./execution/calls/model/files.ts";
 import { createHttpCall } from "./execution/tasks/http.ts";
 import { createMcpCommands } from "./execution/calls/mcp/commands.ts";
 import { createMcpCall } from "./execution/tasks/mcp.ts";
@@ -163,6 +164,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
         call: (...asked) => llm.call(...asked),
         isOperator: (organizationId) => llm.isOperator(organizationId),
         connectionOf: connectionsOf(models, llm),
+        files: new ModelFiles(outbound),
         readSecrets,
         concealing: calling.concealing,
       },

@@ -75,6 +75,21 @@ test("what is held is kept: less than that is no change, and a charge is given b
   expect(again.tryHold(500)).toBe(true);
 });
 
+test("what is given back of a charge is for others, and a charge that then needs no part for one leaves it", async () => {
+  const memory = new FairPool(OPTIONS);
+  const [a, b] = [organization(), organization()];
+  const [shared, alone, waiting] = [memory.open(a), memory.open(a), memory.open(b)];
+  expect([shared.tryHold(500), alone.tryHold(600)]).toEqual([true, true]);
+  const waits = waiting.hold(600, never);
+  shared.lessenTo(200);
+  shared.lessenTo(300);
+  expect([shared.amount, memory.held]).toEqual([200, 800]);
+  alone.lessenTo(300);
+  expect(await waits).toBe(true);
+  for (const charge of [shared, alone, waiting]) charge[Symbol.dispose]();
+  expect(memory.held).toBe(0);
+});
+
 test("a small one never takes the part for one, however much its organization holds", () => {
   const memory = new FairPool(OPTIONS);
   const flooding = organization();

@@ -91,6 +91,17 @@ export class FairPool {
     });
   }
 
+  /** For `Charge`: it holds only this much from now on. */
+  lessen(charge: Charge, amount: number): void {
+    const { organizationId } = charge;
+    if (charge !== this.#alone) this.#shared.give(organizationId, charge.amount - amount);
+    else if (this.#shared.has(organizationId, amount)) {
+      this.#shared.take(organizationId, amount);
+      this.#alone = undefined;
+    }
+    if (this.#queue.size > 0) queueMicrotask(() => this.#serve());
+  }
+
   /** For `Charge`: it no longer holds anything. */
   free(charge: Charge): void {
     if (charge === this.#alone) this.#alone = undefined;
@@ -133,6 +144,13 @@ export class Charge implements Disposable {
   /** Waits until it may. It must hold nothing, so that nobody waits for a waiting charge. */
   async hold(amount: number, signal: AbortSignal): Promise<boolean> {
     return this.tryHold(amount) || (await this.#pool.wait(this, amount, signal));
+  }
+
+  /** Gives back all but this much. */
+  lessenTo(amount: number): void {
+    if (amount >= this.#amount) return;
+    this.#pool.lessen(this, amount);
+    this.#amount = amount;
   }
 
   [Symbol.dispose](): void {

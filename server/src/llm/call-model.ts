@@ -3,9 +3,11 @@ import {
   APICallError,
   type LanguageModelV4,
   type LanguageModelV4CallOptions,
+  type LanguageModelV4FilePart,
   type LanguageModelV4FinishReason,
   type LanguageModelV4GenerateResult,
   type LanguageModelV4Prompt,
+  type LanguageModelV4TextPart,
   type LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import type { JsonObject } from "../lib/json/json.ts";
@@ -13,9 +15,12 @@ import { LIMITS } from "../lib/limits.ts";
 import { shownText } from "../lib/text.ts";
 import { OutboundError } from "../outbound/errors.ts";
 import type { Tokens } from "./connection.ts";
+import type { ModelFile } from "./model-file.ts";
 import { LlmError, ofOutbound, ofStatus } from "./problem.ts";
 
-export type Message = { role: "user" | "assistant"; text: string };
+export type Message =
+  | { role: "user"; text: string; files?: readonly ModelFile[] }
+  | { role: "assistant"; text: string };
 
 /** `parameters`: JSON Schema of an object. */
 export type Tool = { name: string; description: string; parameters: JsonObject };
@@ -95,7 +100,11 @@ function optionsOf({
   idempotencyKey,
   tools,
 }: ModelRequest): LanguageModelV4CallOptions {
-  const prompt: LanguageModelV4Prompt = messages.map(({ role, text }) => ({ role, content: [{ type: "text", text }] }));
+  const prompt: LanguageModelV4Prompt = messages.map((message) =>
+    message.role === "user"
+      ? { role: "user", content: contentOf(message) }
+      : { role: "assistant", content: [{ type: "text", text: message.text }] },
+  );
   if (system !== undefined) prompt.unshift({ role: "system", content: system });
   return {
     prompt,
@@ -113,6 +122,26 @@ function optionsOf({
       })),
     }),
   };
+}
+
+/** Images and PDFs first, as providers advise. Texts of files are one with the message's: some endpoints take one text alone. */
+function contentOf({
+  text,
+  files = [],
+}: Extract<Message, { role: "user" }>): (LanguageModelV4FilePart | LanguageModelV4TextPart)[] {
+  const parts: LanguageModelV4FilePart[] = [];
+  let words = "";
+  for (const { name, ...file } of files) {
+    if ("text" in file) words += `${name === undefined ? "" : `${name}:\n\n`}${file.text}\n\n`;
+    else
+      parts.push({
+        type: "file",
+        mediaType: file.type,
+        data: { type: "data", data: file.base64 },
+        ...(name !== undefined && { filename: name }),
+      });
+  }
+  return [...parts, { type: "text", text: words + text }];
 }
 
 /** An endpoint may count in any way, or not at all. */

@@ -50,8 +50,11 @@ export interface Llm {
    * One call of a run, which waits for its turn. Throws LlmError, with `heldUntil` when it is to come again later, or the
    * signal's reason.
    */
-  call(connection: Connection, by: RunCall, request: ModelRequest): Promise<ModelAnswer>;
+  call(connection: Connection, by: RunCall, request: ModelRequest | MakeRequest): Promise<ModelAnswer>;
 }
+
+/** Makes a request when its turn has come, if that takes memory or time. What it throws ends the call. */
+type MakeRequest = (signal: AbortSignal) => Promise<ModelRequest>;
 
 /** `timeoutMs`: from when its turn has come. `turn`: awaited before the answer is parsed. */
 type RunCall = Use & { timeoutMs: number; turn: () => Promise<void> | undefined };
@@ -126,7 +129,7 @@ class Door implements Llm, AsyncDisposable {
   async call(
     connection: Connection,
     { organizationId, signal, timeoutMs, turn }: RunCall,
-    request: ModelRequest,
+    request: ModelRequest | MakeRequest,
   ): Promise<ModelAnswer> {
     const { host } = new URL(connection.baseUrl);
     const endpoint = this.#endpoints.of(connection);
@@ -137,7 +140,10 @@ class Door implements Llm, AsyncDisposable {
     using inTime = this.#inTime(host, timeoutMs, signal);
     const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.outputBytes, turn };
     try {
-      return await this.#counted(inTime, () => this.#ask(connection, by, request));
+      return await this.#counted(inTime, async () => {
+        const made = typeof request === "function" ? await request(inTime.signal) : request;
+        return this.#ask(connection, by, made);
+      });
     } catch (error) {
       if (error instanceof LlmError && (error.status === 429 || error.status === 503)) throwIfHeld(endpoint, host);
       throw error;

@@ -4,7 +4,6 @@
  */
 import type { Dispatcher } from "undici";
 import type { Charge } from "../fairness/fair-pool.ts";
-import { LIMITS } from "../lib/limits.ts";
 import { codingOf, type Answer, type IsEnough } from "./answer.ts";
 import { asOutboundError, tooLarge, tooManyPieces } from "./errors.ts";
 import type { Interruption } from "./interruption.ts";
@@ -22,9 +21,9 @@ const ENOUGH_AFTER_MS = 250;
 
 /**
  * `charge`: for the body, which waits on the wire while there is no room for it. `idleMs`: a body that has begun is given up
- * when nothing of it comes for this long.
+ * when nothing of it comes for this long. `mostBytes`: the body's maximum.
  */
-type Reading = { charge: Charge; idleMs: number; isEnough: IsEnough | undefined };
+type Reading = { charge: Charge; idleMs: number; mostBytes: number; isEnough: IsEnough | undefined };
 
 export function exchange(
   dispatcher: Dispatcher,
@@ -63,6 +62,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   #afterPause = 0;
   #isHeld = false;
   readonly #charge: Charge;
+  readonly #mostBytes: number;
   /** Ends the wait for a charge. Most answers need none. */
   #over: AbortController | undefined;
   #isEnough: IsEnough | undefined;
@@ -72,13 +72,14 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   constructor(
     method: string,
     host: string,
-    { charge, isEnough }: Reading,
+    { charge, mostBytes, isEnough }: Reading,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
   ) {
     this.#method = method;
     this.#host = host;
     this.#charge = charge;
+    this.#mostBytes = mostBytes;
     this.#isEnough = isEnough;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -106,7 +107,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#head = { status, statusText: statusText ?? "", headers: flatten(headers), setCookies };
     const hasBody = this.#method !== "HEAD" && status !== 304;
     const announced = hasBody ? Number(this.#head.headers["content-length"] ?? 0) : 0;
-    if (announced > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
+    if (announced > this.#mostBytes) this.fail(tooLarge(this.#host, this.#mostBytes));
     else if (announced > FREE_BYTES) this.#hold(announced);
     if (this.#head.headers["content-encoding"] !== undefined) this.#isEnough = undefined;
     this.#askSoon();
@@ -115,9 +116,9 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Controller, chunk: Buffer): void {
     if (this.#failure) return;
     this.#pieces.add(chunk);
-    if (this.#pieces.bytes > LIMITS.outputBytes) return this.fail(tooLarge(this.#host));
+    if (this.#pieces.bytes > this.#mostBytes) return this.fail(tooLarge(this.#host, this.#mostBytes));
     // The answer did not say how long it is.
-    if (this.#pieces.bytes > FREE_BYTES && !this.#isHeld) this.#hold(LIMITS.outputBytes);
+    if (this.#pieces.bytes > FREE_BYTES && !this.#isHeld) this.#hold(this.#mostBytes);
     if (this.#pauses > 0 && ++this.#afterPause > PIECES_AFTER_PAUSE) return this.fail(tooManyPieces(this.#host));
     if (!hasTurn(chunk) && this.#pauses === 0) this.#waitForTurn();
     this.#askSoon();
@@ -126,7 +127,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   /** Takes all that it can need at once, unpacked too, so that no two wait for each other with half a body each. */
   #hold(body: number): void {
     this.#isHeld = true;
-    const bytes = codingOf(this.#head.headers) ? body + LIMITS.outputBytes : body;
+    const bytes = codingOf(this.#head.headers) ? body + this.#mostBytes : body;
     if (this.#charge.tryHold(bytes)) return;
     this.#pause();
     this.#over = new AbortController();

@@ -65,7 +65,7 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
   const bodies = new FairPool({
     shared: LIMITS.outboundAnswersBytes,
     // As it came, and unpacked.
-    alone: 2 * LIMITS.outputBytes,
+    alone: 2 * Math.max(LIMITS.outputBytes, LIMITS.modelFileBytes),
     own: LIMITS.outputBytes,
   });
   // Each has one socket at a time; sockets kept open between calls are counted separately.
@@ -120,7 +120,7 @@ async function call(
   options: OutboundRequest,
   { calls, charge, clock, idleMs }: { calls: FairPool; charge: Charge; clock: Clock; idleMs: number },
 ): Promise<OutboundResponse> {
-  const { organizationId, signal, timeoutMs, limitMs = timeoutMs, redirect } = options;
+  const { organizationId, signal, timeoutMs, limitMs = timeoutMs, redirect, mostBytes = LIMITS.outputBytes } = options;
   const timedOut = (): Error =>
     new OutboundError("timeout", `${next.url.origin} did not answer in full within ${limitMs / 1_000} s`);
   let next = first;
@@ -129,12 +129,12 @@ async function call(
   try {
     if (!place.tryHold(1)) await waitFor(place, 1, interruption);
     for (let redirects = 0; ; redirects++) {
-      const reading = { charge, idleMs, isEnough: options.isEnough?.() };
+      const reading = { charge, idleMs, mostBytes, isEnough: options.isEnough?.() };
       const answer = await exchange(sockets.agent(organizationId), next, interruption, reading);
       const target = redirect ? redirected(next, answer) : undefined;
       if (!target) {
         const isPacked = answer.headers["content-encoding"] !== undefined;
-        const whole = isPacked ? await unpack(answer, next.url.origin, interruption, charge) : answer;
+        const whole = isPacked ? await unpack(answer, next.url.origin, { interruption, charge, mostBytes }) : answer;
         interruption.throwIfEnded();
         return { ...whole, url: next.url.href };
       }
@@ -163,15 +163,19 @@ async function waitFor(charge: Charge, units: number, interruption: Interruption
 }
 
 /** Charges a large answer before unpacking it; most are unpacked, in a thread, without a charge. */
-async function unpack(answer: Answer, host: string, interruption: Interruption, charge: Charge): Promise<Answer> {
+async function unpack(
+  answer: Answer,
+  host: string,
+  { interruption, charge, mostBytes }: { interruption: Interruption; charge: Charge; mostBytes: number },
+): Promise<Answer> {
   if (charge.amount === 0) {
     const small = await decode(answer, host, FREE_BYTES);
     if (small) return small;
     interruption.throwIfEnded();
-    await waitFor(charge, answer.body.length + LIMITS.outputBytes, interruption);
+    await waitFor(charge, answer.body.length + mostBytes, interruption);
   }
-  const decoded = await decode(answer, host, LIMITS.outputBytes);
-  if (!decoded) throw tooLarge(host);
+  const decoded = await decode(answer, host, mostBytes);
+  if (!decoded) throw tooLarge(host, mostBytes);
   return decoded;
 }
 

@@ -14,7 +14,7 @@ export type OutboundResponse = {
   headers: Record<string, string>;
   /** The value of each `Set-Cookie`. */
   setCookies: readonly string[];
-  /** At most `LIMITS.outputBytes`, gzip and br unpacked. */
+  /** At most `mostBytes` of the request, gzip and br unpacked. */
   body: Uint8Array;
 };
 
@@ -35,6 +35,8 @@ export type OutboundRequest = {
   timeoutMs: number;
   /** The time limit that the error names: of all requests, if this is one of several. */
   limitMs?: number;
+  /** The maximum of the answer's body; `LIMITS.outputBytes` unless given. */
+  mostBytes?: number;
   /** Called when the answer or the error has come: the caller gets it once this resolves, at once if undefined. */
   turn?: () => Promise<void> | undefined;
   /** Makes, for each request that is sent, what ends its answer early. */

@@ -13,6 +13,7 @@ import type { Engine } from "../engine/engine.ts";
 import { FIRING_PARTS } from "../triggers/store/firing-parts.ts";
 import type { OtherParts } from "../execution/journal/part.ts";
 import { createConcealing } from "../execution/calls/calling.ts";
+import { ModelFiles } from "../execution/calls/model/files.ts";
 import { createTasks } from "../execution/tasks/kinds.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
@@ -112,6 +113,7 @@ export async function openRuns(
           call: () => Promise.reject(new Error("no model is asked here")),
           isOperator: async () => false,
           connectionOf: async () => undefined,
+          files: new ModelFiles({ request: () => Promise.reject(new Error("no file is read here")) }),
           readSecrets: async () => new Map(),
           concealing: createConcealing(),
         },

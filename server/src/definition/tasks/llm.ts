@@ -2,7 +2,11 @@ import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { compileTemplate, expressionIn, type Template } from "../../expressions/template.ts";
 import { compileSchema, type SchemaCheck } from "../schema/schema-check.ts";
+import { isWhole, oneLineRule } from "../rules/rules-expressions.ts";
+import type { Found, Lint } from "../rules/lint.ts";
+import type { SchemaObject } from "../schema/schema-walk.ts";
 import { fixed, list, object, ref, text } from "../schema/schema-words.ts";
+import { valueAt } from "../text/problem.ts";
 import { include } from "./program-parts.ts";
 import type { Kind, Named } from "./kind.ts";
 
@@ -17,10 +21,22 @@ type LlmBody = {
   answer?: { schema: JsonObject; check: SchemaCheck };
 };
 
+/** The keys whose texts the model is shown. */
+const TEXTS = new Set(["system", "prompt", "messages", "files"]);
+
 /** The maximum that all providers take. */
 const MAX_SEED = 2 ** 31 - 1;
 
 const template = text({ "x-value": "template" });
+
+const FILES: SchemaObject = {
+  type: ["array", "string"],
+  items: text({ minLength: 1, "x-value": "modelFile" }),
+  minItems: 1,
+  maxItems: LIMITS.modelFiles,
+  "x-value": "modelFiles",
+  "x-say": "write a list of URLs, or one expression that yields them",
+};
 
 /** A text in this place is an expression, with or without `${ }`. */
 const asExpression = (messages: Json): Json =>
@@ -40,12 +56,19 @@ export const llmTask = {
       "x-say": "write a list of messages, each with role and content, or an expression that yields one",
       oneOf: [
         { type: "string", ...ref("expression") },
-        list(object("a message", { role: fixed(["user", "assistant"]), content: template }, ["role", "content"]), {
-          minItems: 1,
-          maxItems: LIMITS.modelMessages,
-        }),
+        list(
+          object("a message", { role: fixed(["user", "assistant"]), content: template, files: FILES }, [
+            "role",
+            "content",
+          ]),
+          {
+            minItems: 1,
+            maxItems: LIMITS.modelMessages,
+          },
+        ),
       ],
     },
+    files: FILES,
     schema: { ...ref("schema"), type: "object", "x-say": "write the JSON Schema of the answer" },
     temperature: { type: "number", minimum: 0, maximum: 2, "x-say": "write a number from 0 to 2" },
     maxTokens: {
@@ -58,13 +81,18 @@ export const llmTask = {
   },
   required: [],
   oneOfKeys: ["prompt", "messages"],
+  rules: { modelFile: fileRule, modelFiles: filesRule },
   waitsFor: "nothing",
   blocks: {},
   isEffect: true,
   compile: ({ with: { schema, ...values } }: LlmTask, _: Named, reference: string): LlmBody => ({
-    arguments: compileTemplate({ ...values, ...include("messages", values["messages"], asExpression) }, ([key]) =>
-      key === "system" || key === "prompt" || key === "messages"
-        ? { place: `${reference}/with/${key}`, so: "so nothing was asked", allowsEmpty: true }
+    arguments: compileTemplate({ ...values, ...include("messages", values["messages"], asExpression) }, (path) =>
+      TEXTS.has(path[0] as string)
+        ? {
+            place: `${reference}/with/${path[0]}`,
+            so: "so nothing was asked",
+            allowsEmpty: !path.includes("files"),
+          }
         : undefined,
     ),
     ...include("connection", values["connection"] as string | undefined, (name) => name),
@@ -74,3 +102,22 @@ export const llmTask = {
     })),
   }),
 } satisfies Kind;
+
+function filesRule({ path, value, means }: Found, lint: Lint): void {
+  const report = (at: "key" | "value", message: string): void => lint.report({ path, at, message });
+  const beside: Json | undefined = valueAt(lint.root, [...path.slice(0, -1), "messages"]);
+  if (beside !== undefined)
+    report("key", "files stand beside prompt; with messages, write them in the message that they belong to");
+  if (typeof value !== "string") return;
+  if (isWhole(value)) oneLineRule({ path, value, means }, lint);
+  else report("value", "write a list of URLs here, or one expression that yields them");
+}
+
+function fileRule({ path, value, means }: Found, lint: Lint): void {
+  const url = value as string;
+  const report = (message: string): void => lint.report({ path, at: "value", message });
+  if (isWhole(url)) return oneLineRule({ path, value, means }, lint);
+  if (url.includes("${"))
+    return report('text and ${ } are mixed; write one expression, such as ${ "https://example.com/\\(.id)" }');
+  if (!/^(?:https?:\/\/|data:)/i.test(url)) report("a file's URL must begin with https://, http:// or data:");
+}

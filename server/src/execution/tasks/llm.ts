@@ -3,9 +3,9 @@ import type { BodyOf } from "../../definition/program.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { valueIn } from "../../llm/answer.ts";
-import type { Message, ModelAnswer, ModelRequest } from "../../llm/call-model.ts";
+import type { ModelAnswer, ModelRequest } from "../../llm/call-model.ts";
 import { ModelLine } from "../calls/model/line.ts";
-import { messagesIn, textOf, type AskedMessage } from "../calls/model/messages.ts";
+import { messagesIn, textOf, unread, type AskedMessage, type UnreadMessage } from "../calls/model/messages.ts";
 import { chosenModel, type AskModels } from "../calls/model/models.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
@@ -45,7 +45,7 @@ function requestOf(
   chosen: { connection: string; model?: string },
   answer: Answered | undefined,
 ): Asked {
-  const { prompt: _, messages: __, model: ___, system, ...rest } = values;
+  const { prompt: _, messages: __, files: ___, model: ____, system, ...rest } = values;
   return {
     ...rest,
     ...chosen,
@@ -72,7 +72,7 @@ class Question {
   /** Throws WorkflowError, or Postponed. */
   async outputOf(answer: Answered | undefined): Promise<Json> {
     const { execution, step } = this.#frame;
-    const messages = this.#asked.messages.map(({ role, content }): Message => ({ role, text: content }));
+    const messages = unread(this.#asked.messages);
     const { idempotencyKey } = this.#context;
     if (!answer) return this.#textOf(await this.#ask(messages, idempotencyKey));
     if (step.state.unfit === undefined) {
@@ -84,7 +84,11 @@ class Question {
       await execution.commit();
     }
     const { text, problem } = step.state.unfit;
-    const again: Message[] = [...messages, { role: "assistant", text }, { role: "user", text: repairOf(problem) }];
+    const again: UnreadMessage[] = [
+      ...messages,
+      { role: "assistant", text },
+      { role: "user", text: repairOf(problem) },
+    ];
     const read = await this.#read(answer, await this.#ask(again, `${idempotencyKey}-2`));
     if (!("value" in read))
       throw WorkflowError.of(
@@ -95,7 +99,7 @@ class Question {
     return read.value;
   }
 
-  #ask(messages: readonly Message[], idempotencyKey: string): Promise<ModelAnswer> {
+  #ask(messages: readonly UnreadMessage[], idempotencyKey: string): Promise<ModelAnswer> {
     const { connection: _, messages: __, ...rest } = this.#asked;
     return this.#line.ask({ ...rest, messages, idempotencyKey });
   }

@@ -2,12 +2,37 @@
 import { BY_NAME, type Limit } from "./limit.ts";
 
 const LLM_TASK = "test/language-llm.test.ts";
+const FILES = "test/language-llm-files.test.ts";
 const WAITING = "test/language-llm-waiting.test.ts";
 const DOOR = "server/src/llm/run-calls.test.ts";
 const PAUSE = "server/src/llm/pause.test.ts";
 
 export const MODELS = {
   modelMessages: { value: 1_000, bounds: "messages that a `call: llm` sends", test: BY_NAME },
+  modelFiles: {
+    value: 20,
+    bounds: "files that a `call: llm` shows the model",
+    test: BY_NAME,
+  },
+  modelFileBytes: {
+    value: 4 * 1024 * 1024,
+    bounds: "a file that a `call: llm` shows the model",
+    beyond: "the task fails with `communication`",
+    test: [FILES, "larger than one may be"],
+  },
+  modelFilesBytes: {
+    value: 8 * 1024 * 1024,
+    bounds: "the files of a `call: llm` together",
+    beyond: "the task fails with `validation`",
+    test: [FILES, "together larger than they may be"],
+  },
+  modelFilesHeldBytes: {
+    value: 64 * 1024 * 1024,
+    bounds:
+      "memory of files while models are asked about them: four times their size. An organization may hold at most as much as stays free, and always one call's",
+    beyond: "further calls wait",
+    test: [FILES, "hold no more memory than they may"],
+  },
   modelAnswerTokens: { value: 1_000_000, bounds: "`maxTokens` of a `call: llm`", test: BY_NAME },
   modelAnswerValues: {
     value: 10_000,

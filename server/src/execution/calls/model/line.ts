@@ -1,10 +1,11 @@
 /** The way to a model over one connection, for one attempt of a step: each answer is counted, and what fails is explained. */
 import { WorkflowError } from "../../../definition/workflow-error.ts";
+import type { Charge } from "../../../fairness/fair-pool.ts";
 import { inTurns } from "../../../fairness/slices.ts";
 import { newId } from "../../../lib/ids.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { shortenedTo } from "../../../lib/text.ts";
-import type { ModelAnswer, ModelRequest } from "../../../llm/call-model.ts";
+import type { Message, ModelAnswer, ModelRequest } from "../../../llm/call-model.ts";
 import { costOf, type Connection } from "../../../llm/connection.ts";
 import { isNotUnderstood } from "../../../llm/llm.ts";
 import { LlmError } from "../../../llm/problem.ts";
@@ -13,10 +14,15 @@ import type { Frame } from "../../frame.ts";
 import { oneSearchAtATime } from "../calling.ts";
 import { ENOUGH_BYTES } from "../conceal.ts";
 import { Credentials } from "../http-response.ts";
+import type { FileSource } from "./files.ts";
+import type { UnreadMessage } from "./messages.ts";
 import { connectionOf, type AskModels } from "./models.ts";
 
 const LONGEST_MS = LIMITS.callSeconds * 1_000;
 const TIMEOUT_MS = LIMITS.modelCallSeconds * 1_000;
+
+/** A request whose files are still to be read. */
+export type UnreadRequest = Omit<ModelRequest, "messages"> & { messages: readonly UnreadMessage[] };
 
 export class ModelLine {
   readonly connection: Connection;
@@ -52,7 +58,7 @@ export class ModelLine {
   }
 
   /** Throws WorkflowError, or Postponed. */
-  async ask(request: ModelRequest): Promise<ModelAnswer> {
+  async ask(request: UnreadRequest): Promise<ModelAnswer> {
     try {
       const answer = await this.#call(request);
       this.#count(request, answer);
@@ -62,7 +68,7 @@ export class ModelLine {
     }
   }
 
-  #count(request: ModelRequest, { usage, model }: ModelAnswer): void {
+  #count(request: UnreadRequest, { usage, model }: ModelAnswer): void {
     const { execution, step } = this.#frame;
     const { head } = execution.journal;
     const { id, name, prices } = this.connection;
@@ -86,11 +92,14 @@ export class ModelLine {
   }
 
   /** An endpoint that knows no schemas is told in words. */
-  async #call(request: ModelRequest): Promise<ModelAnswer> {
+  async #call(request: UnreadRequest): Promise<ModelAnswer> {
     const { organizationId, signal, turn } = this.#context;
     const timeoutMs = this.#frame.task.timeout ? LONGEST_MS : TIMEOUT_MS;
-    const call = (asked: ModelRequest): Promise<ModelAnswer> =>
-      this.#models.call(this.connection, { organizationId, signal, turn, timeoutMs }, asked);
+    const call = async (asked: UnreadRequest): Promise<ModelAnswer> => {
+      using held = this.#models.files.open(organizationId);
+      const made = hasFiles(asked) ? (late: AbortSignal) => this.#withFiles(asked, held, late) : asked;
+      return await this.#models.call(this.connection, { organizationId, signal, turn, timeoutMs }, made);
+    };
     try {
       return await call(request);
     } catch (error) {
@@ -103,6 +112,18 @@ export class ModelLine {
         idempotencyKey: `${request.idempotencyKey}-words`,
       });
     }
+  }
+
+  async #withFiles(request: UnreadRequest, held: Charge, signal: AbortSignal): Promise<ModelRequest> {
+    const { organizationId, turn } = this.#context;
+    const sources = request.messages.flatMap(sourcesOf);
+    const read = await this.#models.files.read(sources, held, { organizationId, signal, turn });
+    const messages = request.messages.map((message): Message =>
+      message.role === "user"
+        ? { role: "user", text: message.text, files: read.splice(0, sourcesOf(message).length) }
+        : message,
+    );
+    return { ...request, messages };
   }
 
   async #explained(error: unknown): Promise<unknown> {
@@ -140,6 +161,11 @@ export class ModelLine {
     });
   }
 }
+
+const sourcesOf = (message: UnreadMessage): readonly FileSource[] =>
+  message.role === "user" ? (message.sources ?? []) : [];
+
+const hasFiles = ({ messages }: UnreadRequest): boolean => messages.some((message) => sourcesOf(message).length > 0);
 
 /** The decimals of a cost: a token of a model at 0.01 a million costs 0.00000001. */
 const DECIMALS = 12;

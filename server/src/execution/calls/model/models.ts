@@ -10,9 +10,11 @@ import type { Connection } from "../../../llm/connection.ts";
 import type { Llm } from "../../../llm/llm.ts";
 import type { Frame } from "../../frame.ts";
 import type { ReadSecrets } from "../authentication.ts";
+import type { ModelFiles } from "./files.ts";
 import { textOf } from "./messages.ts";
 
 export type AskModels = Pick<Llm, "call" | "isOperator"> & {
+  files: ModelFiles;
   /** The connection of this name; without one, the project's default, else the server's own. */
   connectionOf(
     organizationId: OrganizationId,
