@@ -259,6 +259,12 @@ export const SERVER_RULES: Rule[] = [
     bad: "const text = `select instance_id from executor where instance_id = $1`;",
   },
   {
+    name: "node:http is not imported, except for its types",
+    advice: "import it from http/node-http.ts: all of node:http costs a start 25 ms of processor time",
+    find: linesLike(/^(?!import type ).*\bfrom "(?:node:)?http"/),
+    bad: 'import { createServer, type Server } from "node:http";',
+  },
+  {
     name: "nothing happens on import",
     advice: "put it into a function that app.ts or an entry calls",
     find: effectsOnImport,

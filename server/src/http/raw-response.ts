@@ -1,8 +1,9 @@
 /** Answers written to the connection itself: where node:http has no response, or would write one of its own. */
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Code } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { STATUS_CODES } from "./node-http.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
 type RefusedUpgrade = 400 | 403 | 404 | 405 | 421 | 431 | 501 | 503 | 505;

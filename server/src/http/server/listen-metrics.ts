@@ -1,11 +1,11 @@
 /** /metrics on a port of its own, without a credential: for the operator's Prometheus, on loopback unless told otherwise. */
-import { createServer } from "node:http";
 import { messageOf } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import { hostProblems } from "../addresses.ts";
+import { createServer } from "../node-http.ts";
 import { sendError, type Exchange } from "../write-response.ts";
 import { open } from "./listen.ts";
 import { refuseMethod, sendMetrics } from "../pages/metrics-page.ts";

@@ -2,13 +2,14 @@
  * The one node:http server. It listens before anything else is open, so that a port in use is noticed at once. Health is
  * answered from then on, everything else once `serve` has been called.
  */
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Backlog } from "../../fairness/backlog.ts";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { addressesOf, hostProblems, type HostProblem } from "../addresses.ts";
+import { createServer } from "../node-http.ts";
 import { sendError, sendJson, type Exchange, type Upgrade } from "../write-response.ts";
 import { isTooLong } from "../connections/read-body.ts";
 import { limitConnections, type Connections } from "../connections/connections.ts";
