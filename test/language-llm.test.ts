@@ -43,6 +43,33 @@ const ask = (values: string, more = ""): string =>
 const CATEGORY =
   "schema: {type: object, properties: {category: {type: string, enum: [billing, bug]}}, required: [category]}";
 describe("a question", () => {
+  test("is in /metrics under the names of OpenTelemetry, with its provider, problem and tokens", async () => {
+    const shown = async (): Promise<string> => {
+      const headers = { authorization: `Bearer ${server.world.apiKey}` };
+      return (await fetch(`${server.url}/metrics`, { headers })).text();
+    };
+    await connect("french", { provider: "mistral" });
+    model.replies = ["Bonjour", status(400)];
+    const body = ask("prompt: Hi").replace("cheap", "french");
+    expect((await runOf(server, body)).status).toBe("completed");
+    expect((await runOf(server, body)).status).toBe("failed");
+    const of = 'gen_ai_operation_name="chat",gen_ai_provider_name="mistral_ai"';
+    const text = await eventually(async () => {
+      const now = await shown();
+      return now.includes('error_type="failed"') ? now : undefined;
+    });
+    expect(text.split("\n")).toEqual(
+      expect.arrayContaining([
+        `gen_ai_client_operation_duration_seconds_count{${of},error_type=""} 1`,
+        `gen_ai_client_operation_duration_seconds_count{${of},error_type="failed"} 1`,
+        `gen_ai_client_token_usage_sum{${of},gen_ai_token_type="input"} 300`,
+        `gen_ai_client_token_usage_sum{${of},gen_ai_token_type="output"} 40`,
+        `gen_ai_client_token_usage_bucket{${of},gen_ai_token_type="output",le="16"} 0`,
+        `gen_ai_client_token_usage_bucket{${of},gen_ai_token_type="output",le="64"} 1`,
+      ]),
+    );
+  });
+
   test("has what the author wrote, and its answer is the output; the key is shown nowhere", async () => {
     const run = await runOf(
       server,

@@ -4,7 +4,6 @@
  */
 import { LRUCache } from "lru-cache";
 import { follow } from "../lib/abort.ts";
-import { countsOf, type Counts } from "../lib/figures.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json/json.ts";
@@ -19,7 +18,8 @@ import type { Connection } from "./connection.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 import { Endpoints, type Endpoint } from "./endpoints.ts";
 import { Crowd } from "./crowd.ts";
-import { LLM_PROBLEMS, LlmError, type LlmProblem } from "./problem.ts";
+import { ModelFigures } from "./figures.ts";
+import { LlmError } from "./problem.ts";
 import { openProvider } from "./providers.ts";
 
 export type Question = {
@@ -40,7 +40,7 @@ export interface Llm {
   isOperator(organizationId: OrganizationId): Promise<boolean>;
   /** Limits how often people may test a connection. */
   readonly tests: RateWindows<OrganizationId>;
-  readonly figures: { calls: Counts<LlmProblem | "answered"> };
+  readonly figures: ModelFigures;
   /**
    * A few calls that belong together: they count as one and have `LIMITS.llmSeconds` for all. Never queues. Throws LlmError;
    * rejects with the signal's reason when nobody waits any longer.
@@ -80,7 +80,7 @@ export const createLlm = (options: LlmOptions): Llm & AsyncDisposable => new Doo
 class Door implements Llm, AsyncDisposable {
   readonly own: Connection | undefined;
   readonly tests: RateWindows<OrganizationId>;
-  readonly figures = { calls: countsOf([...LLM_PROBLEMS, "answered"]) };
+  readonly figures = new ModelFigures();
   readonly #options: LlmOptions;
   /** The operator names the address, which may be a private one: OUTBOUND_ALLOW would open it to every author's calls as well. */
   readonly #ownOutbound: ReturnType<typeof createOutbound>;
@@ -123,7 +123,7 @@ class Door implements Llm, AsyncDisposable {
     const timeoutMs = LIMITS.llmSeconds * 1000;
     using inTime = this.#inTime(host, timeoutMs, signal);
     const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.llmAnswerBytes };
-    return await work((request) => this.#counted(inTime, () => this.#ask(connection, by, request)));
+    return await work((request) => this.#counted(connection, inTime, () => this.#ask(connection, by, request)));
   }
 
   async call(
@@ -140,7 +140,7 @@ class Door implements Llm, AsyncDisposable {
     using inTime = this.#inTime(host, timeoutMs, signal);
     const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.outputBytes, turn };
     try {
-      return await this.#counted(inTime, async () => {
+      return await this.#counted(connection, inTime, async () => {
         const made = typeof request === "function" ? await request(inTime.signal) : request;
         return this.#ask(connection, by, made);
       });
@@ -193,13 +193,20 @@ class Door implements Llm, AsyncDisposable {
     };
   }
 
-  async #counted<Result>({ caller, signal }: InTime, work: () => Promise<Result>): Promise<Result> {
+  async #counted(
+    { provider }: Connection,
+    { caller, signal }: InTime,
+    work: () => Promise<ModelAnswer>,
+  ): Promise<ModelAnswer> {
+    const begunAt = performance.now();
     try {
-      return await work();
+      const answer = await work();
+      this.figures.answered(provider, answer.usage, begunAt);
+      return answer;
     } catch (error) {
       caller.throwIfAborted();
       const found: unknown = signal.aborted ? signal.reason : error;
-      if (found instanceof LlmError) this.figures.calls[found.problem]++;
+      if (found instanceof LlmError) this.figures.failed(provider, found.problem, begunAt);
       throw found;
     }
   }
@@ -244,7 +251,6 @@ class Door implements Llm, AsyncDisposable {
     const model = await openProvider(connection, fetch, request.model);
     const answer = await callModel(model, request, { host, signal });
     this.#options.usage.modelTokens(organizationId, answer.usage.inputTokens + answer.usage.outputTokens);
-    this.figures.calls.answered++;
     return answer;
   }
 

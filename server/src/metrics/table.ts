@@ -4,6 +4,7 @@
  * compares.
  */
 import type { Counts, Histogram } from "../lib/figures.ts";
+import { inPrometheus, MODEL_ATTRIBUTES, OPERATIONS, SECONDS, TOKEN_TYPE, TOKENS } from "../lib/telemetry/gen-ai.ts";
 
 /** For each label in turn a table by its values; at the end a number or a histogram, or nothing yet. */
 export type Figure = number | undefined | Histogram | { readonly [value: string]: Figure };
@@ -16,6 +17,8 @@ type Pool = {
   readonly querySeconds: Histogram;
 };
 type Histograms = Record<string, Histogram>;
+/** Those that have been observed, by two labels. */
+type Tables = Record<string, Partial<Histograms>>;
 
 /** The rooms' counts, as `join-rooms.ts` hands them in. */
 export type Sources = {
@@ -44,8 +47,7 @@ export type Sources = {
   pools: { readonly hot: Pool; readonly list: Pool; readonly large: Pool };
   outbound: { calls: Counts; seconds: Histogram };
   loops: { lateSeconds(): Figure };
-  /** None is configured. */
-  llm: { calls: Counts } | undefined;
+  llm: { calls: Counts; seconds: Tables; tokens: Tables };
 };
 
 export type Metric = {
@@ -69,6 +71,15 @@ const make =
 const counter = make("counter");
 const gauge = make("gauge");
 const histogram = make("histogram");
+
+/** Named by OpenTelemetry, for dashboards that know its names. `labels`: attributes. */
+const ofModels = (name: string, help: string, read: Read, ...labels: string[]): Metric => ({
+  name: inPrometheus(name),
+  kind: "histogram",
+  help,
+  labels: [MODEL_ATTRIBUTES.operation, MODEL_ATTRIBUTES.provider, ...labels].map(inPrometheus),
+  read: (sources) => ({ [OPERATIONS.model]: read(sources) }),
+});
 
 const ofPools =
   (of: (pool: Pool) => Figure): Read =>
@@ -212,8 +223,20 @@ export const METRICS: readonly Metric[] = [
   counter(
     "llm_calls_total",
     "Questions to the language model, by whether it answered or why not.",
-    ({ llm }) => llm?.calls,
+    ({ llm }) => llm.calls,
     "outcome",
+  ),
+  ofModels(
+    SECONDS.name,
+    "Calls of models, by provider and why there was no answer (empty: there was one).",
+    ({ llm }) => llm.seconds,
+    MODEL_ATTRIBUTES.error,
+  ),
+  ofModels(
+    TOKENS.name,
+    "Tokens of an answered call, by provider; type: input or output.",
+    ({ llm }) => llm.tokens,
+    TOKEN_TYPE,
   ),
   histogram("outbound_call_duration_seconds", "Calls of steps to other servers.", ({ outbound }) => outbound.seconds),
 
