@@ -1,4 +1,5 @@
 /** A small real service that speaks the protocol of OpenAI-compatible models. */
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -10,7 +11,7 @@ export type Asked = {
   key: string | undefined;
   body: any;
 };
-/** The answer: a text of the model, or whatever is done with the response. */
+/** The answer: a text of the model, as a stream if one is asked for, or whatever is done with the response. */
 export type Reply = string | object | ((response: ServerResponse) => void);
 
 export type LlmService = {
@@ -31,6 +32,7 @@ export async function startLlmService(): Promise<LlmService> {
     asked.push({ path: url!, headers, authorization, key: key as string | undefined, body });
     const reply = service.replies.length > 1 ? service.replies.shift()! : service.replies[0]!;
     if (typeof reply === "function") reply(response);
+    else if (isObject(body) && body["stream"] === true) streamOf(textOf(reply))(response);
     else response.setHeader("content-type", "application/json").end(JSON.stringify(completion(reply)));
   };
   const server = createServer((request, response) => void answer(request, response));
@@ -55,8 +57,10 @@ export const ended =
     response.end(JSON.stringify({ ...rest, choices: [{ ...choice, finish_reason: reason }] }));
   };
 
-const completion = (reply: string | object) =>
-  completionOf({ role: "assistant", content: typeof reply === "string" ? reply : JSON.stringify(reply) }, "stop");
+const textOf = (reply: string | object): string => (typeof reply === "string" ? reply : JSON.stringify(reply));
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+const completion = (reply: string | object) => completionOf({ role: "assistant", content: textOf(reply) }, "stop");
 
 const completionOf = (message: object, finish: string) => ({
   id: "chatcmpl-1",
@@ -67,11 +71,86 @@ const completionOf = (message: object, finish: string) => ({
   usage: { prompt_tokens: 300, completion_tokens: 40, total_tokens: 340 },
 });
 
+const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+const chunkOf = (delta: object, finish: string | null = null): string =>
+  event({
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    created: 1_800_000_000,
+    model: "test-model",
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
+const LAST = `${event({ choices: [], usage: { prompt_tokens: 300, completion_tokens: 40, total_tokens: 340 } })}data: [DONE]\n\n`;
+
+/** A stream of events whose text the test writes as it likes. */
+export class Writing {
+  readonly #responses: ServerResponse[] = [];
+  /** Begins with what a stream has before its text. */
+  readonly reply = (response: ServerResponse): void => {
+    response.setHeader("content-type", "text/event-stream");
+    response.write(chunkOf({ role: "assistant", content: "" }));
+    this.#responses.push(response);
+  };
+
+  /** The streams that were asked for. */
+  get count(): number {
+    return this.#responses.length;
+  }
+
+  /** The newest one. */
+  get #response(): ServerResponse {
+    return this.#responses.at(-1)!;
+  }
+
+  get isClosed(): boolean {
+    return this.#response.destroyed;
+  }
+
+  text(...deltas: string[]): void {
+    this.send(deltas.map((content) => chunkOf({ content })).join(""));
+  }
+
+  send(events: string): boolean {
+    return this.#response.write(events);
+  }
+
+  /** Resolves when what was written is on its way. */
+  async drained(): Promise<void> {
+    if (this.#response.writableNeedDrain) await once(this.#response, "drain");
+  }
+
+  end(finish = "stop"): void {
+    this.#response.end(chunkOf({}, finish) + LAST);
+  }
+
+  /** Without its last events: closed as a whole answer is, or the socket with it. */
+  breakOff(isSocket = true): void {
+    if (isSocket) this.#response.destroy();
+    else this.#response.end();
+  }
+}
+
+/** Word by word. */
+const streamOf =
+  (reply: string): ((response: ServerResponse) => void) =>
+  (response) => {
+    const writing = new Writing();
+    writing.reply(response);
+    writing.text(...reply.split(/(?<= )/));
+    writing.end();
+  };
+
 /** A body in the words of another protocol. */
 export const json =
   (body: object): Reply =>
   (response) =>
     void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+
+/** The same as a stream. */
+export const events =
+  (body: string): Reply =>
+  (response) =>
+    void response.setHeader("content-type", "text/event-stream").end(body);
 
 /** The model asks for a function to be called. */
 export const toolCall = (name: string, values: object): Reply =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
-import { json, startLlmService, status, toolCall, type LlmService } from "./llm-service.ts";
+import { events, json, startLlmService, status, toolCall, type LlmService } from "./llm-service.ts";
 import { PROTOCOLS } from "./model-protocols.ts";
 import { runOf } from "./runs.ts";
 
@@ -147,12 +147,12 @@ const SCHEMA = "schema: {type: object, properties: {category: {enum: [billing, b
 
 test.each(Object.entries(PROTOCOLS))(
   "%s is asked in its own protocol, and its answer, its tokens and its end are read",
-  async (provider, { path, header: [name, value], answer, most }) => {
+  async (provider, { path, header: [name, value], answer, stream, most }) => {
     const prices = { inputPerMillion: 1, outputPerMillion: 2, cachedInputPerMillion: 0.5, currency: "EUR" };
     const { id } = await create({ name: provider, provider, prices });
     const ask = (more: string): string =>
       `do: [{ask: {call: 'llm:1.0.0@default', with: {connection: ${provider}, system: You sort mail., prompt: It broke., maxTokens: 50${more}}}}]`;
-    projects.replies = [json(answer('{"category":"bug"}', "stop"))];
+    projects.replies = [events(stream(['{"category":', '"bug"}'], "stop"))];
     const run = await runOf(server, ask(`, ${SCHEMA}`));
     expect(run).toMatchObject({ status: "completed", output: { category: "bug" } });
     expect((await server.data(USAGE, { id: run.id })).run.usage).toEqual({
@@ -168,6 +168,7 @@ test.each(Object.entries(PROTOCOLS))(
     const body = JSON.stringify(asked!.body);
     for (const words of ["You sort mail.", "It broke.", "billing"]) expect(body).toContain(words);
     expect(JSON.stringify([run, asked!.path, body])).not.toContain("planted");
+    // Some answer as a whole what was asked for as a stream.
     projects.replies = [json(answer("Once upon", "length"))];
     expect((await runOf(server, ask(""))).error).toMatchObject({
       type: expect.stringMatching(/model-answer$/),
@@ -187,7 +188,7 @@ test("an author's model that goes into a path leads to no other place of the ser
     expect((await askFor(model)).error.detail).toBe("the model's name is not a path");
   expect(projects.asked).toEqual([]);
   await askFor("admin?key=1#/small");
-  expect(projects.asked[0]!.path).toMatch(/^\/v1\/admin%3Fkey%3D1%23\/small:generateContent$/);
+  expect(projects.asked[0]!.path).toMatch(/^\/v1\/admin%3Fkey%3D1%23\/small:streamGenerateContent\?alt=sse$/);
   await remove(id);
 });
 

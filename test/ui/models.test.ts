@@ -2,8 +2,10 @@
 import type { ServerResponse } from "node:http";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startTestServer, type Data, type TestServer } from "../client.ts";
-import { startLlmService, status, type LlmService } from "../llm-service.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
+import { start } from "../agents.ts";
+import { startLlmService, status, Writing, type LlmService } from "../llm-service.ts";
+import { agentOf } from "../runs.ts";
 import { GREETER, expectEachLook, expectGoodLooks, LOOKS, Person, sharedBrowser } from "./ui.ts";
 
 const KEY = "sk-planted";
@@ -348,4 +350,29 @@ do:
   await owner.go("/settings/usage?show=modelTokens");
   // Other tests of this file have used models, too.
   await page.getByText(/^[1-9][\d,]* model tokens$/).waitFor();
+});
+
+test("a run's page shows what a model writes while it comes, also when it is opened later, and then the output", async () => {
+  const writing = new Writing();
+  projects.replies = [writing.reply];
+  await create("writes");
+  const body = "do: [{ask: {call: 'llm:1.0.0@default', with: {connection: writes, prompt: Hi}}}]";
+  const id = await start(server, await agentOf(server, body));
+  const text = page.getByRole("region", { name: "Text so far" });
+  const expectText = async (is: string): Promise<void> => {
+    await text.filter({ hasText: is }).waitFor();
+    expect(await text.textContent()).toBe(is);
+  };
+  await owner.go(`/runs/${id}?step=1`);
+  await eventually(() => writing.count === 1);
+  writing.text("Once upon", " a time\n");
+  await expectText("Once upon a time\n");
+  await expectGoodLooks(page, "a text that is being written");
+  await page.reload();
+  await expectText("Once upon a time\n");
+  writing.text("there was");
+  await expectText("Once upon a time\nthere was");
+  writing.end();
+  await page.getByRole("complementary", { name: "Step 1" }).getByText('"Once upon a time\\nthere was"').waitFor();
+  expect(await text.count()).toBe(0);
 });

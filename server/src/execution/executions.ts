@@ -4,6 +4,7 @@ import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { Rounds } from "../fairness/rounds.ts";
 import type { Execution } from "./execution.ts";
 import type { TaskTable } from "./frame.ts";
+import { LiveTexts } from "./live-text.ts";
 import { createMemory, createNeededBytes } from "./memory.ts";
 import { createJournalReader, type JournalReader } from "./journal/read-journal.ts";
 import type { Shared } from "./shared.ts";
@@ -34,6 +35,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     writer: createWriter(database, parts),
     journals: createJournalReader(database),
     signals: createSignals(database),
+    texts: new LiveTexts(),
     rounds: new Rounds<OrganizationId>(() => clock.now()),
     memory: createMemory(),
     needs: createNeededBytes(),

@@ -14,6 +14,7 @@ import type { EndedRun } from "./journal/commit-end.ts";
 import type { JournalOptions } from "./journal/journal.ts";
 import type { Head } from "./journal/loaded-run.ts";
 import type { NeededBytes } from "./memory.ts";
+import type { LiveTexts } from "./live-text.ts";
 import type { Run } from "./run/run.ts";
 import type { Signals } from "./signals.ts";
 
@@ -27,6 +28,8 @@ export type Shared = {
   places: Places;
   surroundings: Surroundings;
   signals: Signals;
+  /** The texts that models are writing. */
+  texts: LiveTexts;
   rounds: Rounds<OrganizationId>;
   /** The memory that runs hold. */
   memory: FairPool;

@@ -47,3 +47,30 @@ export const VISIBLE = "[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Z}\\p{Default_Ignorable_Code_
 
 const visible = new RegExp(VISIBLE, "u");
 export const isVisible = (text: string): boolean => visible.test(text);
+
+/** The characters of a block. */
+const BLOCK = 1_024;
+
+/** A text to which little is added many times, and whose end is read many times: neither costs more as it grows. */
+export class GrowingText {
+  /** All have the same length. */
+  readonly #blocks: string[] = [];
+  #tail = "";
+
+  get length(): number {
+    return BLOCK * this.#blocks.length + this.#tail.length;
+  }
+
+  add(text: string): void {
+    this.#tail += text;
+    for (; this.#tail.length >= BLOCK; this.#tail = this.#tail.slice(BLOCK))
+      this.#blocks.push(this.#tail.slice(0, BLOCK));
+  }
+
+  from(start: number, end = this.length): string {
+    const first = Math.floor(start / BLOCK);
+    const blocks = this.#blocks.slice(first, Math.ceil(end / BLOCK));
+    const whole = first + blocks.length === this.#blocks.length ? blocks.join("") + this.#tail : blocks.join("");
+    return whole.slice(start - first * BLOCK, end - first * BLOCK);
+  }
+}

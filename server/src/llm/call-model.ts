@@ -7,14 +7,16 @@ import {
   type LanguageModelV4FinishReason,
   type LanguageModelV4GenerateResult,
   type LanguageModelV4Prompt,
+  type LanguageModelV4StreamPart,
   type LanguageModelV4TextPart,
   type LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import type { JsonObject } from "../lib/json/json.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { shownText } from "../lib/text.ts";
-import { OutboundError } from "../outbound/errors.ts";
+import { GrowingText, shownText } from "../lib/text.ts";
+import { OutboundError, tooLarge } from "../outbound/errors.ts";
 import type { Tokens } from "./connection.ts";
+import { CameWhole, type GuardedFetch } from "./guarded-fetch.ts";
 import type { ModelFile } from "./model-file.ts";
 import { LlmError, ofOutbound, ofStatus } from "./problem.ts";
 
@@ -40,6 +42,8 @@ export type ModelRequest = {
   idempotencyKey?: string | undefined;
   /** Functions that the model may ask for; it is told what came of them with the next request. */
   tools?: readonly Tool[] | undefined;
+  /** Gets the text as it comes. With it a stream is asked for, and an endpoint that knows none gives its text at once. */
+  onDelta?: ((text: string) => void) | undefined;
 };
 
 /** `arguments`: JSON, as far as the model knows how to write it. */
@@ -58,21 +62,25 @@ export type ModelAnswer = {
 /** The maximum that is believed: a larger count is nonsense. */
 const MAX_TOKENS = 10_000_000;
 
-/** Throws LlmError, or the signal's reason. `host` names the endpoint in errors. */
-export async function callModel(
-  model: LanguageModelV4,
-  request: ModelRequest,
-  { host, signal }: { host: string; signal: AbortSignal },
-): Promise<ModelAnswer> {
+type Asking = { host: string; signal: AbortSignal; sockets: GuardedFetch };
+
+/** Throws LlmError, or the signal's reason. `host` names the endpoint in errors. `sockets`: those of the model. */
+export async function callModel(model: LanguageModelV4, request: ModelRequest, asking: Asking): Promise<ModelAnswer> {
+  const { host, signal } = asking;
+  const options = { ...optionsOf(request), abortSignal: signal };
   try {
-    return answerOf(await model.doGenerate({ ...optionsOf(request), abortSignal: signal }));
+    return request.onDelta
+      ? await streamed(model, options, request.onDelta, asking)
+      : answerOf(await model.doGenerate(options));
   } catch (error) {
     signal.throwIfAborted();
     throw asLlmError(error, host);
   }
 }
 
-function answerOf({ content, finishReason, usage, response }: LanguageModelV4GenerateResult): ModelAnswer {
+type Answered = Pick<LanguageModelV4GenerateResult, "content" | "finishReason" | "usage" | "response">;
+
+function answerOf({ content, finishReason, usage, response }: Answered): ModelAnswer {
   let text = "";
   const toolCalls: ToolCall[] = [];
   for (const part of content) {
@@ -83,6 +91,90 @@ function answerOf({ content, finishReason, usage, response }: LanguageModelV4Gen
   const finish = FINISHES[finishReason.unified] ?? "stop";
   const named = response?.modelId && shownText(response.modelId, LIMITS.nameCharacters);
   return { text, toolCalls, finish, model: named || undefined, usage: tokensOf(usage) };
+}
+
+async function streamed(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  onDelta: (text: string) => void,
+  asking: Asking,
+): Promise<ModelAnswer> {
+  try {
+    const { stream } = await model.doStream(options);
+    const coming = new ComingAnswer(onDelta, asking);
+    for await (const part of stream) coming.add(part);
+    return coming.whole();
+  } catch (error) {
+    if (!(error instanceof CameWhole)) throw error;
+    const answer = answerOf(await model.doGenerate(options));
+    onDelta(answer.text);
+    return answer;
+  }
+}
+
+/** Kept twice, by us and by who gets the text as it comes. */
+const KEPT_TIMES = 2;
+
+class ComingAnswer {
+  readonly #onDelta: (text: string) => void;
+  readonly #asking: Asking;
+  readonly #text = new GrowingText();
+  readonly #content: LanguageModelV4GenerateResult["content"] = [];
+  #begunCalls = 0;
+  #characters = 0;
+  #modelId: string | undefined;
+  #end: Pick<Answered, "finishReason" | "usage"> | undefined;
+
+  constructor(onDelta: (text: string) => void, asking: Asking) {
+    this.#onDelta = onDelta;
+    this.#asking = asking;
+  }
+
+  /** Throws OutboundError and LlmError. */
+  add(part: LanguageModelV4StreamPart): void {
+    if (part.type === "text-delta") {
+      if (part.delta === "") return;
+      this.#keep(part.delta);
+      this.#text.add(part.delta);
+      this.#onDelta(part.delta);
+    } else if (part.type === "tool-input-delta" || part.type === "reasoning-delta") this.#keep(part.delta);
+    else if (part.type === "tool-input-start") {
+      if (++this.#begunCalls > LIMITS.modelToolCalls) throw tooManyCalls(this.#asking.host);
+    } else if (part.type === "tool-call") this.#content.push(part);
+    else if (part.type === "response-metadata") this.#modelId = part.modelId ?? this.#modelId;
+    else if (part.type === "finish") this.#end = part;
+    else if (part.type === "error") throw this.#brokenOff(part.error);
+  }
+
+  #keep({ length }: string): void {
+    const { sockets, host } = this.#asking;
+    this.#characters += length;
+    if (this.#characters > LIMITS.outputBytes) throw tooLarge(host);
+    if (sockets.stream) sockets.stream.keptBytes = KEPT_TIMES * this.#characters;
+  }
+
+  /** An answer that ends without saying why is not whole. */
+  whole(): ModelAnswer {
+    if (this.#end?.finishReason.raw === undefined) throw this.#brokenOff(undefined);
+    const content: Answered["content"] = [{ type: "text", text: this.#text.from(0) }, ...this.#content];
+    return answerOf({ ...this.#end, content, response: { ...(this.#modelId && { modelId: this.#modelId }) } });
+  }
+
+  #brokenOff(error: unknown): unknown {
+    if (causesOf(error).some((cause) => cause instanceof OutboundError)) return error;
+    const { host } = this.#asking;
+    const said = error instanceof Error ? undefined : sentenceIn(error as Json | undefined);
+    return Object.assign(new LlmError("unusable", `${host} broke off its answer`), { said });
+  }
+}
+
+const tooManyCalls = (host: string): LlmError =>
+  new LlmError("unusable", `${host} asked for more than ${LIMITS.modelToolCalls} calls of functions in one answer`);
+
+/** The sentence of an error that came as an event. */
+function sentenceIn(error: Json | undefined): string | undefined {
+  const said = isObject(error) ? error["message"] : error;
+  return typeof said === "string" ? said : undefined;
 }
 
 const FINISHES: Partial<Record<LanguageModelV4FinishReason["unified"], ModelAnswer["finish"]>> = {
@@ -158,6 +250,7 @@ const countOf = (count: number | undefined): number =>
   count !== undefined && Number.isSafeInteger(count) && count > 0 ? Math.min(count, MAX_TOKENS) : 0;
 
 function asLlmError(error: unknown, host: string): unknown {
+  if (error instanceof LlmError) return error;
   const outbound = causesOf(error).find((cause) => cause instanceof OutboundError);
   if (outbound) return ofOutbound(outbound);
   const status = APICallError.isInstance(error) ? error.statusCode : undefined;

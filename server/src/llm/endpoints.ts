@@ -17,6 +17,8 @@ export class Endpoint {
   pause: Pause;
   slots: Slots;
   concurrency: number;
+  /** It refused to stream. */
+  isWhole = false;
   /** Calls that have a slot or wait for one. */
   calls = 0;
 
@@ -45,7 +47,7 @@ export class Endpoints {
     const concurrency = limits?.concurrency ?? LIMITS.llmAtOnce;
     let endpoint = this.#busy.get(id) ?? this.#idle.get(id);
     if (!endpoint) this.#idle.set(id, (endpoint = new Endpoint(asked, new Pause(this.#clock), concurrency)));
-    if (endpoint.asked !== asked) Object.assign(endpoint, { asked, pause: new Pause(this.#clock) });
+    if (endpoint.asked !== asked) Object.assign(endpoint, { asked, isWhole: false, pause: new Pause(this.#clock) });
     // Calls that are under way give their slots back to the former ones.
     if (endpoint.concurrency !== concurrency) Object.assign(endpoint, { concurrency, slots: new Slots(concurrency) });
     return endpoint;

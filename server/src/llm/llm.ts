@@ -11,11 +11,11 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { RateWindows } from "../fairness/rate-window.ts";
 import { Slots } from "../fairness/slots.ts";
-import { createOutbound, type Outbound } from "../outbound/outbound.ts";
+import { createOutbound, type Outbound, type ResponseHead } from "../outbound/outbound.ts";
 import type { Usage } from "../rates/usage.ts";
 import { callModel, type ModelAnswer, type ModelRequest } from "./call-model.ts";
 import type { Connection } from "./connection.ts";
-import { guardedFetch } from "./guarded-fetch.ts";
+import { GuardedFetch } from "./guarded-fetch.ts";
 import { Endpoints, type Endpoint } from "./endpoints.ts";
 import { Crowd } from "./crowd.ts";
 import { ModelFigures } from "./figures.ts";
@@ -142,7 +142,7 @@ class Door implements Llm, AsyncDisposable {
     try {
       return await this.#counted(connection, inTime, async () => {
         const made = typeof request === "function" ? await request(inTime.signal) : request;
-        return this.#ask(connection, by, made);
+        return this.#stream(connection, endpoint, by, made);
       });
     } catch (error) {
       if (error instanceof LlmError && (error.status === 429 || error.status === 503)) throwIfHeld(endpoint, host);
@@ -234,22 +234,36 @@ class Door implements Llm, AsyncDisposable {
     return taken.move();
   }
 
-  async #ask(
-    connection: Connection,
-    { signal, ...by }: Use & { timeoutMs: number; mostBytes: number; turn?: RunCall["turn"] },
-    request: ModelRequest,
-  ): Promise<ModelAnswer> {
+  /** An endpoint that refuses to stream is asked for whole answers from then on. */
+  async #stream(connection: Connection, endpoint: Endpoint, by: Asking, request: ModelRequest): Promise<ModelAnswer> {
+    const { onDelta, ...whole } = request;
+    if (!onDelta) return this.#ask(connection, by, request);
+    const askWhole = async (asked: ModelRequest): Promise<ModelAnswer> => {
+      const answer = await this.#ask(connection, by, asked);
+      onDelta(answer.text);
+      return answer;
+    };
+    if (endpoint.isWhole) return askWhole(whole);
+    try {
+      return await this.#ask(connection, by, request);
+    } catch (error) {
+      // A schema is what more endpoints don't know: the caller then asks without it.
+      if (request.schema || !isNotUnderstood(error)) throw error;
+      const answer = await askWhole({ ...whole, idempotencyKey: `${request.idempotencyKey}-whole` });
+      endpoint.isWhole = true;
+      return answer;
+    }
+  }
+
+  async #ask(connection: Connection, { signal, ...by }: Asking, request: ModelRequest): Promise<ModelAnswer> {
     const { organizationId } = by;
     const { host } = new URL(connection.baseUrl);
     const { pause } = this.#endpoints.of(connection);
-    const fetch = guardedFetch({
-      ...by,
-      outbound: connection.id === undefined ? this.#ownOutbound : this.#options.outbound,
-      host,
-      onResponse: (response) => pause.read(response),
-    });
-    const model = await openProvider(connection, fetch, request.model);
-    const answer = await callModel(model, request, { host, signal });
+    const outbound = connection.id === undefined ? this.#ownOutbound : this.#options.outbound;
+    const onResponse = (head: ResponseHead): void => pause.read(head);
+    const sockets = new GuardedFetch({ ...by, outbound, host, onResponse }, request.onDelta !== undefined);
+    const model = await openProvider(connection, sockets.fetch, request.model);
+    const answer = await callModel(model, request, { host, signal, sockets });
     this.#options.usage.modelTokens(organizationId, answer.usage.inputTokens + answer.usage.outputTokens);
     return answer;
   }
@@ -265,6 +279,7 @@ class Door implements Llm, AsyncDisposable {
   }
 }
 
+type Asking = Use & { timeoutMs: number; mostBytes: number; turn?: RunCall["turn"] };
 type InTime = { caller: AbortSignal; signal: AbortSignal } & Disposable;
 
 function throwIfHeld({ pause }: Endpoint, host: string): void {

@@ -4,7 +4,8 @@ import { until } from "../lib/clock.ts";
 import { Ending } from "../lib/ending.ts";
 import { isFinal } from "../execution/run/states.ts";
 import { untilSettled } from "../runs/watch/wait-for-run.ts";
-import { watchRun, watchRunEvents } from "../runs/watch/watch-run.ts";
+import { watchRunEvents } from "../runs/watch/watch-run-events.ts";
+import { watchRun } from "../runs/watch/watch-run.ts";
 import type { Call, Mcp } from "./call.ts";
 
 /** When a wait of so many seconds is over. */
@@ -48,9 +49,10 @@ function tellProgress({ runs }: Pick<Mcp, "runs">, { caller, ending, tellProgres
   const end = (): void => over.end();
   if (tellProgress) {
     ending.onEnd(end);
+    const changes = { runId: run.id, after: run.revision, withTexts: false };
     const tell = async (): Promise<void> => {
       let [percent, message]: [number, string | undefined] = [0, undefined];
-      for await (const { run: now, step } of await watchRunEvents(runs, caller, run.id, run.revision, over.signal)) {
+      for await (const { run: now, step } of await watchRunEvents(runs, caller, changes, over.signal)) {
         if (over.isOver) return;
         if (step) message = `${step.name}: ${step.status}`;
         if (!now || now.progress <= percent) continue;

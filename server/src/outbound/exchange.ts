@@ -8,7 +8,7 @@ import { codingOf, type Answer, type IsEnough } from "./answer.ts";
 import { asOutboundError, tooLarge, tooManyPieces } from "./errors.ts";
 import type { Interruption } from "./interruption.ts";
 import { hasTurn, Pieces } from "./pieces.ts";
-import type { CheckedRequest } from "./request.ts";
+import type { BodySink, CheckedRequest, OutboundRequest } from "./request.ts";
 
 /** Size from which a body is charged: most are smaller. */
 export const FREE_BYTES = 64 * 1024;
@@ -23,7 +23,13 @@ const ENOUGH_AFTER_MS = 250;
  * `charge`: for the body, which waits on the wire while there is no room for it. `idleMs`: a body that has begun is given up
  * when nothing of it comes for this long. `mostBytes`: the body's maximum.
  */
-type Reading = { charge: Charge; idleMs: number; mostBytes: number; isEnough: IsEnough | undefined };
+type Reading = {
+  charge: Charge;
+  idleMs: number;
+  mostBytes: number;
+  isEnough: IsEnough | undefined;
+  stream: OutboundRequest["stream"];
+};
 
 export function exchange(
   dispatcher: Dispatcher,
@@ -68,11 +74,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   #isEnough: IsEnough | undefined;
   /** Set while `#isEnough` will be asked, or is. */
   #asking: NodeJS.Timeout | undefined;
+  readonly #stream: OutboundRequest["stream"];
+  #sink: BodySink | undefined;
 
   constructor(
     method: string,
     host: string,
-    { charge, mostBytes, isEnough }: Reading,
+    { charge, mostBytes, isEnough, stream }: Reading,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
   ) {
@@ -81,6 +89,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#charge = charge;
     this.#mostBytes = mostBytes;
     this.#isEnough = isEnough;
+    this.#stream = stream;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -105,6 +114,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     if (status < 200) return ++this.#early > EARLY_MOST ? this.fail(tooManyPieces(this.#host)) : undefined;
     const setCookies = [headers["set-cookie"] ?? []].flat();
     this.#head = { status, statusText: statusText ?? "", headers: flatten(headers), setCookies };
+    if (this.#stream && this.#head.headers["content-encoding"] === undefined) this.#sink = this.#stream(this.#head);
+    if (this.#sink) return;
     const hasBody = this.#method !== "HEAD" && status !== 304;
     const announced = hasBody ? Number(this.#head.headers["content-length"] ?? 0) : 0;
     if (announced > this.#mostBytes) this.fail(tooLarge(this.#host, this.#mostBytes));
@@ -115,13 +126,26 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
     if (this.#failure) return;
-    this.#pieces.add(chunk);
+    if (this.#sink) this.#pass(chunk, this.#sink);
+    else this.#pieces.add(chunk);
     if (this.#pieces.bytes > this.#mostBytes) return this.fail(tooLarge(this.#host, this.#mostBytes));
     // The answer did not say how long it is.
-    if (this.#pieces.bytes > FREE_BYTES && !this.#isHeld) this.#hold(this.#mostBytes);
+    const keptBytes = this.#sink?.keptBytes ?? this.#pieces.bytes;
+    if (keptBytes > FREE_BYTES && !this.#isHeld) this.#hold(this.#mostBytes);
     if (this.#pauses > 0 && ++this.#afterPause > PIECES_AFTER_PAUSE) return this.fail(tooManyPieces(this.#host));
     if (!hasTurn(chunk) && this.#pauses === 0) this.#waitForTurn();
     this.#askSoon();
+  }
+
+  #pass(chunk: Buffer, sink: BodySink): void {
+    try {
+      const taken = sink.take(chunk);
+      if (!taken) return;
+      this.#pause();
+      void taken.then(() => this.#goOn());
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   /** Takes all that it can need at once, unpacked too, so that no two wait for each other with half a body each. */

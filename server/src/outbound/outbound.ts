@@ -15,9 +15,16 @@ import { exchange, FREE_BYTES } from "./exchange.ts";
 import { createGuard } from "./guard.ts";
 import { Interruption } from "./interruption.ts";
 import { redirected } from "./redirect.ts";
-import { checkRequest, type CheckedRequest, type OutboundRequest, type OutboundResponse } from "./request.ts";
+import {
+  checkRequest,
+  type BodySink,
+  type CheckedRequest,
+  type OutboundRequest,
+  type OutboundResponse,
+  type ResponseHead,
+} from "./request.ts";
 
-export type { OutboundRequest, OutboundResponse };
+export type { BodySink, OutboundRequest, OutboundResponse, ResponseHead };
 
 export interface Outbound {
   /** Any status is an answer. Rejects with OutboundError, or with the reason of the caller's signal. */
@@ -129,7 +136,7 @@ async function call(
   try {
     if (!place.tryHold(1)) await waitFor(place, 1, interruption);
     for (let redirects = 0; ; redirects++) {
-      const reading = { charge, idleMs, mostBytes, isEnough: options.isEnough?.() };
+      const reading = { charge, idleMs, mostBytes, isEnough: options.isEnough?.(), stream: options.stream };
       const answer = await exchange(sockets.agent(organizationId), next, interruption, reading);
       const target = redirect ? redirected(next, answer) : undefined;
       if (!target) {

@@ -43,6 +43,20 @@ export type OutboundRequest = {
   isEnough?: () => IsEnough;
   /** Parses the answer, whose body counts as held until this resolves. */
   taken?: (response: OutboundResponse) => Promise<void>;
+  /**
+   * Called when an answer begins whose body is not packed. What it returns takes the body as it comes, however large, and the
+   * answer has none. Undefined: the body is collected.
+   */
+  stream?: ((head: ResponseHead) => BodySink | undefined) | undefined;
+};
+
+export type ResponseHead = Pick<OutboundResponse, "status" | "headers">;
+
+export type BodySink = {
+  /** The wire waits for the promise. What this throws ends the call. */
+  take(piece: Uint8Array): Promise<void> | undefined;
+  /** The part of the body that it keeps, which is charged as the body of an answer that is collected. */
+  readonly keptBytes: number;
 };
 
 /** A request that may be sent: header names in lower case, the URL without fragment. */

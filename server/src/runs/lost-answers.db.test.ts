@@ -11,7 +11,8 @@ import { readRun } from "./read/read.ts";
 import { call, meddling, openRuns, type Answer, type TestRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
 import { watchRuns } from "./watch/watch-changes.ts";
-import { watchRun, watchRunEvents, type RunEvent } from "./watch/watch-run.ts";
+import { watchRunEvents, type RunEvent } from "./watch/watch-run-events.ts";
+import { watchRun } from "./watch/watch-run.ts";
 
 let databases: Databases;
 beforeAll(async () => {
@@ -83,7 +84,12 @@ test("in the middle: the run goes on, nothing done is done again, and the watche
   const id = await idOf(opened, `do: [${call("one")}, ${call("two")}, ${call("three")}]`);
   const { organizationId } = opened.caller;
   const events: RunEvent[] = [];
-  const watching = await watchRunEvents(opened.runs, allOf(organizationId), id, 0, new AbortController().signal);
+  const watching = await watchRunEvents(
+    opened.runs,
+    allOf(organizationId),
+    { runId: id, after: 0, withTexts: false },
+    new AbortController().signal,
+  );
   const watched = (async () => {
     for await (const event of watching) events.push(event);
   })();
@@ -116,7 +122,12 @@ test("of a watcher's first look: a run that ends meanwhile is told of all the sa
   };
   const { revision } = await runNow();
   const events: RunEvent[] = [];
-  const watching = await watchRunEvents(opened.runs, within, id, revision, new AbortController().signal);
+  const watching = await watchRunEvents(
+    opened.runs,
+    within,
+    { runId: id, after: revision, withTexts: false },
+    new AbortController().signal,
+  );
   for await (const event of watching) events.push(event);
   expect(opened.database.meddle).toBe(undefined);
   expect(events.at(-1)?.run).toMatchObject({ status: "completed" });

@@ -15,6 +15,8 @@ export class Automaton {
   /** The longest end of each that is a beginning, too. */
   readonly #back: Int32Array;
   readonly #found: Int32Array;
+  /** The first state of each length, the shortest first. */
+  readonly #lengths: number[] = [];
 
   private constructor(states: number) {
     // One array: four would be four times the work for the garbage collector.
@@ -45,6 +47,7 @@ export class Automaton {
     let [count, known] = [1, 0];
     for (let length = 1, most = open.length; most > 0; length++) {
       let [parent, last, left] = [-1, -1, 0];
+      this.#lengths.push(count);
       for (let at = 0; at < most; at++) {
         const index = open[at]!;
         const text = sorted[index]!;
@@ -75,6 +78,13 @@ export class Automaton {
       const to = this.#child(from, unit);
       if (to !== 0 || from === 0) return to;
     }
+  }
+
+  /** How many of the last characters begin a text, or are one. */
+  begun(state: number): number {
+    let length = 0;
+    while (length < this.#lengths.length && this.#lengths[length]! <= state) length++;
+    return length;
   }
 
   /** How many characters that led here are a text; 0 if none is. */

@@ -5,20 +5,18 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { ExactNumber } from "../../lib/json/exact-number.ts";
+import { Automaton } from "./automaton.ts";
+import { ComingSearch, HIDDEN } from "./coming-search.ts";
 import { isNumber, isScalar, type Json } from "../../lib/json/json.ts";
 import type { Steps } from "../../fairness/slices.ts";
-import { misreadingsOf, rangesBefore, readEscapes, type Range } from "./read-escapes.ts";
+import { misreadingsOf, rangesBefore, READ_MOST, readEscapes, type Range } from "./read-escapes.ts";
 import { ENOUGH, Needles } from "./needles.ts";
 import { remainsOf } from "../../secrets/secret-fields.ts";
-
-const HIDDEN = "[redacted]";
 
 /** A shorter one is not looked for in outputs: with a secret `on` each such word would be lost. */
 const LEAST_CHARACTERS = 6;
 /** This many bytes of a text are enough to recognise what begins before them, encoded twice. */
 export const ENOUGH_BYTES = 32 * ENOUGH;
-/** JSON within JSON within a URL. */
-const READ_MOST = 3;
 /** A text with more matches is no longer data, and is hidden whole. */
 const MATCHES_MOST = 10_000;
 
@@ -89,6 +87,17 @@ export class Concealer {
     );
   }
 
+  /** For a text that is shown while it still comes. */
+  *coming(): Steps<ComingSearch> {
+    const forms = yield* formsOf(this.#secrets);
+    return new ComingSearch(
+      yield* Automaton.of(
+        forms.map((form) => form.slice(0, ENOUGH)),
+        ENOUGH,
+      ),
+    );
+  }
+
   /** Bytes of any kind: as text if they are, else byte by byte. */
   *bytes(bytes: Uint8Array): Steps<Buffer> {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -125,14 +134,18 @@ function without(text: string, found: Range[], end: number): string {
 
 /** First what they are as texts: should there be too many, it is these that are known to their ends. */
 function* needlesOf(secrets: readonly string[]): Steps<Needles> {
+  return yield* Needles.of(yield* formsOf(secrets));
+}
+
+function* formsOf(secrets: readonly string[]): Steps<string[]> {
   const forms = new Set<string>();
-  for (const formsOf of [asText, encoded]) {
+  for (const of of [asText, encoded]) {
     for (const secret of secrets) {
-      for (const form of formsOf(secret)) forms.add(form);
+      for (const form of of(secret)) forms.add(form);
       yield;
     }
   }
-  return yield* Needles.of([...forms]);
+  return [...forms];
 }
 
 /** In a form a space is a plus. */

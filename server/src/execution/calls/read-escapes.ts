@@ -17,6 +17,22 @@ const patternOf = (kinds: readonly string[]): RegExp => new RegExp(kinds.join("|
 const ESCAPE = patternOf(KINDS);
 const ALL_BUT_ONE = KINDS.map((kind) => patternOf(KINDS.filter((other) => other !== kind)));
 
+/** JSON within JSON within a URL. */
+export const READ_MOST = 3;
+
+/** An escape that has begun at the end of a text, if it is not whole yet. */
+const BEGUN = new RegExp(
+  `(?:\\\\(?:u${HEX}{0,3})?|%(?:${HEX}|[c-fC-F]${HEX}(?:%${HEX}{2}){0,2}(?:%${HEX}?)?)?|&(?:#?[\\da-zA-Z]{0,12}))$`,
+);
+const BEGUN_CHARACTERS = 16;
+
+/** Where an escape begins that the end of the text may cut; the text's length if there is none. */
+export function cutEscape(text: string): number {
+  const end = text.slice(-BEGUN_CHARACTERS);
+  const begun = BEGUN.exec(end);
+  return begun ? text.length - end.length + begun.index : text.length;
+}
+
 /** An escape takes a third of a microsecond. */
 const ESCAPES_PER_STEP = 10_000;
 

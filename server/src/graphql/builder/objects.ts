@@ -32,7 +32,8 @@ import type { ErrorResponse } from "../../definition/workflow-error.ts";
 import type { Approval, Attempt, HttpResponse, Run, RunError, Step } from "../../execution/run/run.ts";
 import type { Badges } from "../../runs/handle/badge-counts.ts";
 import type { Count } from "../../runs/read/count-runs.ts";
-import type { RunEvent } from "../../runs/watch/watch-run.ts";
+import type { RunEvent } from "../../runs/watch/watch-run-events.ts";
+import type { TextDelta } from "../../runs/watch/watch-texts.ts";
 import type { FieldProblem } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { EventMiss } from "../../triggers/matching/explain-event.ts";
@@ -99,6 +100,7 @@ export type Objects = {
   Caller: Caller;
   Membership: Membership;
   RunEvent: RunEvent;
+  TextDelta: TextDelta;
   CancelRunsResult: { cancelledCount: number };
   PlannedTask: PlannedTask;
   Count: Count;

@@ -1,5 +1,8 @@
 /** Subscriptions: a run as it changes. */
-import { watchRun, watchRunEvents } from "../../runs/watch/watch-run.ts";
+import { Kind, type GraphQLResolveInfo, type SelectionSetNode } from "graphql";
+import { encodeId } from "../../lib/ids.ts";
+import { watchRunEvents } from "../../runs/watch/watch-run-events.ts";
+import { watchRun } from "../../runs/watch/watch-run.ts";
 import { idOf } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 import { callerOf } from "../context/context.ts";
@@ -27,6 +30,32 @@ export function addUpdates(builder: Builder): void {
         description: "The step, if one changed.",
         resolve: ({ step }) => step ?? null,
       }),
+      textDelta: t.field({
+        scope: "runs:read",
+        type: "TextDelta",
+        nullable: true,
+        description:
+          "More of the text that a model is writing. Such an event changes nothing: its revision is the last one that was sent before it.",
+        resolve: ({ textDelta }) => textDelta ?? null,
+      }),
+    }),
+  });
+  builder.objectType("TextDelta", {
+    description:
+      "A part of a text that a model is writing, at most every 50 ms. Parts are not kept: a new subscription gets the text so far first, and the whole text is the step's output.",
+    fields: (t) => ({
+      runId: t.id({ scope: "inherited", description: "The run's id.", resolve: ({ runId }) => encodeId("run", runId) }),
+      stepNumber: t.exposeInt("stepNumber", { scope: "inherited", description: "The number of the step that writes." }),
+      offset: t.exposeInt("offset", {
+        scope: "inherited",
+        description:
+          "How many UTF-16 code units of the step's text stand before this part. What was sent from there on before is replaced: a text that begins again, as after a failed attempt, has 0.",
+      }),
+      text: t.exposeString("text", {
+        scope: "inherited",
+        description:
+          "The part. A text that repeats a credential ends with `[redacted]` in its place, and goes on in the step's output alone.",
+      }),
     }),
   });
   builder.subscriptionField("runUpdated", (t) =>
@@ -48,14 +77,31 @@ export function addUpdates(builder: Builder): void {
       narrowedKeys: true,
       type: "RunEvent",
       description:
-        "Sends what changed in a run and its steps after a revision, in order, each in its state at that moment. No final state is missed. Completes after the final state of the run.",
+        "Sends what changed in a run and its steps after a revision, in order, each in its state at that moment, and what models write meanwhile if `textDelta` is selected. No final state is missed. Completes after the final state of the run.",
       args: {
         runId: t.arg.id({ description: "The run's id." }),
         after: t.arg.int({ required: false, defaultValue: 0, description: "Send changes after this revision." }),
       },
-      subscribe: (_, { runId, after }, context) =>
-        watchRunEvents(context.runs, callerOf(context), idOf("run", runId), after ?? 0, context.ending.signal),
+      subscribe: (_, { runId, after }, context, info) => {
+        const which = { runId: idOf("run", runId), after: after ?? 0, withTexts: selects(info, "textDelta") };
+        return watchRunEvents(context.runs, callerOf(context), which, context.ending.signal);
+      },
       resolve: (event) => event,
     }),
   );
+}
+
+/** Whether the field that is resolved is asked for a field of its object, through fragments too. Fields that `@skip` leaves out count. */
+function selects({ fieldNodes, fragments }: GraphQLResolveInfo, name: string): boolean {
+  const walked = new Set<string>();
+  const has = ({ selections }: SelectionSetNode): boolean =>
+    selections.some((selection) => {
+      if (selection.kind === Kind.FIELD) return selection.name.value === name;
+      if (selection.kind === Kind.INLINE_FRAGMENT) return has(selection.selectionSet);
+      const fragment = selection.name.value;
+      if (walked.has(fragment)) return false;
+      walked.add(fragment);
+      return has(fragments[fragment]!.selectionSet);
+    });
+  return fieldNodes.some(({ selectionSet }) => selectionSet !== undefined && has(selectionSet));
 }

@@ -4,6 +4,7 @@ import { BY_NAME, type Limit } from "./limit.ts";
 const LLM_TASK = "test/language-llm.test.ts";
 const FILES = "test/language-llm-files.test.ts";
 const WAITING = "test/language-llm-waiting.test.ts";
+const STREAMS = "server/src/llm/streams.test.ts";
 const DOOR = "server/src/llm/run-calls.test.ts";
 const PAUSE = "server/src/llm/pause.test.ts";
 
@@ -39,6 +40,18 @@ export const MODELS = {
     bounds: "JSON values around the text of a model's answer",
     beyond: "the answer counts as none",
     test: [LLM_TASK, "of more values around its text than may be"],
+  },
+  modelStreamBytes: {
+    value: 32 * 1024 * 1024,
+    bounds: "a model's answer as it comes in a stream, with all that is around its text",
+    beyond: "the task fails with `communication`",
+    test: [STREAMS, "more bytes than a stream may have"],
+  },
+  modelToolCalls: {
+    value: 128,
+    bounds: "calls of functions that one answer of a model asks for",
+    beyond: "the answer counts as none",
+    test: [STREAMS, "more calls of functions than an answer may have"],
   },
   modelCallSeconds: {
     value: 300,

@@ -16,7 +16,8 @@ import type { Row } from "../../storage/database.ts";
 import type { Runs } from "../handle/runs.ts";
 import { untilSettled } from "./wait-for-run.ts";
 import { Waits } from "../handle/waits.ts";
-import { watchRun, watchRunEvents } from "./watch-run.ts";
+import { watchRunEvents } from "./watch-run-events.ts";
+import { watchRun } from "./watch-run.ts";
 
 const ID = "01a21a9e-1c99-76a2-819c-fc481c7b250d" as RunId;
 const ORGANIZATION = "01a21a9e-1c99-76a2-819c-fc481c7b250e" as OrganizationId;
@@ -181,7 +182,12 @@ class World {
 async function watchEvents(world: World): Promise<void> {
   await world.pause(4 * LONG);
   const after = world.random.next() < 0.5 ? world.run.revision : world.random.between(0, world.run.revision);
-  const watching = await watchRunEvents(world.runs, allOf(ORGANIZATION), ID, after, new AbortController().signal);
+  const watching = await watchRunEvents(
+    world.runs,
+    allOf(ORGANIZATION),
+    { runId: ID, after, withTexts: false },
+    new AbortController().signal,
+  );
   const events = await world.readAll(watching);
   const shown = events.map(({ revision, run, step }) => [revision, run ? run.status : shownStep(step as StepNow)]);
   expectRising(

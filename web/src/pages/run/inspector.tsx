@@ -33,6 +33,8 @@ const MORE_ATTEMPTS = 100;
 
 type Props = {
   step: StepRowFragment;
+  /** The text that a model has written so far, if one is writing. */
+  text: string | undefined;
   /** It is on the page already. */
   runError: RunHeadFragment["error"];
   /** Undefined: what tells most. */
@@ -41,7 +43,7 @@ type Props = {
   onClose: () => void;
 };
 
-export function Inspector({ step, runError, part, onPart, onClose }: Props) {
+export function Inspector({ step, text, runError, part, onPart, onClose }: Props) {
   const { id, number, status, kind, error, child, attemptCount } = step;
   const shown = part === undefined || (part === "error" && !error) ? (error ? "error" : "output") : part;
   return (
@@ -78,10 +80,21 @@ export function Inspector({ step, runError, part, onPart, onClose }: Props) {
         onChange={(value) => onPart(value)}
       />
       {/* What changes with the step is read again. */}
-      <PartOfStep key={`${id} ${status} ${attemptCount}`} step={step} part={shown} runError={runError} />
+      {shown === "output" && text !== undefined ? (
+        <LiveText text={text} />
+      ) : (
+        <PartOfStep key={`${id} ${status} ${attemptCount}`} step={step} part={shown} runError={runError} />
+      )}
     </aside>
   );
 }
+
+/** Read aloud when it is whole, as the step's output. */
+const LiveText = ({ text }: { text: string }) => (
+  <section className={classes["text"]} aria-label="Text so far" aria-busy>
+    {text}
+  </section>
+);
 
 type PartProps = Pick<Props, "step" | "runError"> & { part: Part };
 

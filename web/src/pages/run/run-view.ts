@@ -2,7 +2,7 @@
  * A run's steps, outside of React and of the cache: at 200 changes a second each would be a rendering of its own. Changes are
  * taken as they come and shown ten times a second.
  */
-import type { RunHeadFragment, StepRowFragment } from "../../api/documents.ts";
+import type { RunEventsSubscription, RunHeadFragment, StepRowFragment } from "../../api/documents.ts";
 import { Store } from "../../lib/store.ts";
 
 const SHOWN_EVERY_MS = 100;
@@ -13,8 +13,11 @@ export class RunView {
   readonly shown: Store<readonly StepRowFragment[]>;
   /** The same object until something in it that is shown changes. */
   readonly head: Store<RunHeadFragment>;
+  /** The texts that models write at this moment, by the number of the step. */
+  readonly texts = new Store<ReadonlyMap<number, string>>(new Map());
   #revision: number;
   readonly #steps = new Map<number, StepRowFragment>();
+  readonly #texts = new Map<number, string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isSorted = true;
 
@@ -31,13 +34,17 @@ export class RunView {
     return this.#revision;
   }
 
-  take(event: { revision: number; run: RunHeadFragment | null; step: StepRowFragment | null }): void {
-    const { run, step, revision } = event;
+  take({ run, step, textDelta, revision }: RunEventsSubscription["runEvents"]): void {
     this.#revision = revision;
     if (run && isOther(run, this.head.get())) this.head.set(run);
     if (step) {
       if (!this.#steps.has(step.number)) this.#isSorted = false;
       this.#steps.set(step.number, step);
+      if (step.status !== "running") this.#texts.delete(step.number);
+    }
+    if (textDelta) {
+      const { stepNumber, offset, text } = textDelta;
+      this.#texts.set(stepNumber, (this.#texts.get(stepNumber) ?? "").slice(0, offset) + text);
     }
     this.#timer ??= setTimeout(() => this.show(), SHOWN_EVERY_MS);
   }
@@ -53,6 +60,7 @@ export class RunView {
     this.#timer = undefined;
     const steps = [...this.#steps.values()];
     this.shown.set(this.#isSorted ? steps : steps.toSorted((a, b) => a.number - b.number));
+    if (this.#texts.size > 0 || this.texts.get().size > 0) this.texts.set(new Map(this.#texts));
   }
 }
 

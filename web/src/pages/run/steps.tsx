@@ -31,6 +31,7 @@ type Props = {
 export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: Props) {
   const steps = useSyncExternalStore(view.shown.watch, view.shown.get);
   const head = useSyncExternalStore(view.head.watch, view.head.get);
+  const texts = useSyncExternalStore(view.texts.watch, view.texts.get);
   const now = useNow(isOver ? undefined : TICK_MS);
   const chosen = search.step;
   const [folded, fold] = useFolded(steps, chosen);
@@ -67,6 +68,7 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
       {chosenStep && (
         <Inspector
           step={chosenStep}
+          text={texts.get(chosenStep.number)}
           runError={head.error}
           part={search.part}
           onPart={(part) => onShow({ part })}

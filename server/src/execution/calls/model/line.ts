@@ -11,6 +11,7 @@ import { isNotUnderstood } from "../../../llm/llm.ts";
 import { LlmError } from "../../../llm/problem.ts";
 import { Postponed, type EffectContext } from "../../effect.ts";
 import type { Frame } from "../../frame.ts";
+import type { LiveText, SearchComing } from "../../live-text.ts";
 import { oneSearchAtATime } from "../calling.ts";
 import { ENOUGH_BYTES } from "../conceal.ts";
 import { Credentials } from "../http-response.ts";
@@ -95,10 +96,15 @@ export class ModelLine {
   async #call(request: UnreadRequest): Promise<ModelAnswer> {
     const { organizationId, signal, turn } = this.#context;
     const timeoutMs = this.#frame.task.timeout ? LONGEST_MS : TIMEOUT_MS;
-    const call = async (asked: UnreadRequest): Promise<ModelAnswer> => {
+    using live = this.#showText();
+    const onDelta = (text: string): void => live.add(text);
+    const call = async (unheard: UnreadRequest): Promise<ModelAnswer> => {
+      const asked = { ...unheard, onDelta };
       using held = this.#models.files.open(organizationId);
       const made = hasFiles(asked) ? (late: AbortSignal) => this.#withFiles(asked, held, late) : asked;
-      return await this.#models.call(this.connection, { organizationId, signal, turn, timeoutMs }, made);
+      const answer = await this.#models.call(this.connection, { organizationId, signal, turn, timeoutMs }, made);
+      live.complete();
+      return answer;
     };
     try {
       return await call(request);
@@ -106,7 +112,7 @@ export class ModelLine {
       const { schema, system, ...rest } = request;
       if (!schema || !isNotUnderstood(error)) throw error;
       const words = `Answer with JSON alone that fits this JSON Schema: ${JSON.stringify(schema)}`;
-      return call({
+      return await call({
         ...rest,
         system: system === undefined ? words : `${system}\n\n${words}`,
         idempotencyKey: `${request.idempotencyKey}-words`,
@@ -124,6 +130,13 @@ export class ModelLine {
         : message,
     );
     return { ...request, messages };
+  }
+
+  /** Shows what the model writes to who watches the run. */
+  #showText(): LiveText {
+    const { execution, step } = this.#frame;
+    const search = (): ReturnType<SearchComing> => this.#credentials.concealer?.coming();
+    return execution.shared.texts.open(execution.journal.head.id, step.number, search);
   }
 
   async #explained(error: unknown): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isWhole } from "./watch-run.ts";
+import { isWhole } from "./watch-run-events.ts";
 
 /** A commit of one step and the run: revisions `last - 1` and `last`. */
 const commit = (last: number) => ({ revision: last, steps: [{ revision: last - 1 }] }) as never;

@@ -1,0 +1,185 @@
+/** Answers that come as streams, from real endpoints on loopback: what is read of each provider's, and what is too much. */
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { testClock } from "../../../test/clock.ts";
+import { PROTOCOLS } from "../../../test/model-protocols.ts";
+import { createLog } from "../lib/log/log.ts";
+import { newId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { createOutbound } from "../outbound/outbound.ts";
+import type { ModelAnswer } from "./call-model.ts";
+import type { ModelProvider } from "./connection.ts";
+import { createLlm } from "./llm.ts";
+
+const clock = testClock();
+const log = createLog("silent");
+const outbound = createOutbound({ allow: ["127.0.0.1/32"] });
+const llm = createLlm({
+  own: undefined,
+  clock,
+  log,
+  usage: { modelTokens: () => {} },
+  operator: { has: async () => false },
+  outbound,
+});
+let answer: (response: ServerResponse) => void;
+const endpoint = createServer((request, response) => {
+  request.resume().on("end", () => answer(response));
+});
+beforeAll(() => new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve)));
+afterAll(async () => {
+  endpoint.closeAllConnections();
+  endpoint.close();
+  await llm[Symbol.asyncDispose]();
+  await outbound[Symbol.asyncDispose]();
+});
+
+/** The answer to a question, or what was thrown, and the text as it came. */
+async function ask(provider: ModelProvider = "openai_compatible") {
+  const { port } = endpoint.address() as AddressInfo;
+  const limits = { prices: null, limits: null };
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const connection = {
+    id: newId<"modelConnection">(),
+    name: "cheap",
+    provider,
+    baseUrl,
+    model: "small",
+    apiKey: "key",
+    ...limits,
+  };
+  const by = {
+    organizationId: newId<"organization">(),
+    signal: new AbortController().signal,
+    timeoutMs: 60_000,
+    turn: () => undefined,
+  };
+  const deltas: string[] = [];
+  const question = {
+    messages: [{ role: "user" as const, text: "Hi" }],
+    onDelta: (text: string) => void deltas.push(text),
+  };
+  const came: unknown = await llm.call(connection, by, question).catch((error: unknown) => error);
+  return { came: came as ModelAnswer & { problem?: string; message?: string }, deltas };
+}
+
+const streaming =
+  (...pieces: (string | Buffer)[]) =>
+  (response: ServerResponse): void => {
+    response.setHeader("content-type", "text/event-stream; charset=utf-8");
+    for (const piece of pieces) response.write(piece);
+    response.end();
+  };
+const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
+const delta = (content: object, finish: string | null = null): string =>
+  event({ choices: [{ index: 0, delta: content, finish_reason: finish }] });
+const END = delta({}, "stop") + "data: [DONE]\n\n";
+
+test.each(Object.entries(PROTOCOLS))(
+  "of %s: the text as it comes, the tokens, and how it ended",
+  async (provider, { stream }) => {
+    answer = streaming(stream(["Good ", "morn", "ing"], "stop"));
+    const { came, deltas } = await ask(provider as ModelProvider);
+    const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60 };
+    // The package doesn't say which model of Google's answered a stream.
+    const model = provider === "google" ? undefined : "small-2026";
+    expect(came).toEqual({ text: "Good morning", toolCalls: [], finish: "stop", model, usage });
+    expect(deltas).toEqual(["Good ", "morn", "ing"]);
+    answer = streaming(stream(["Good"], "length"));
+    expect((await ask(provider as ModelProvider)).came.finish).toBe("length");
+    answer = streaming(stream(["Good"], undefined));
+    expect((await ask(provider as ModelProvider)).came).toMatchObject({
+      problem: "unusable",
+      message: expect.stringContaining("broke off its answer"),
+    });
+  },
+);
+
+test("of an endpoint that gives whole answers: all at once", async () => {
+  const body = { choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }] };
+  answer = (response) => void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+  const { came, deltas } = await ask();
+  expect(came).toMatchObject({ text: "Hello", finish: "stop" });
+  expect(deltas).toEqual(["Hello"]);
+});
+
+test("calls of functions, in pieces and several at once", async () => {
+  const call = (index: number, own: object): string => delta({ tool_calls: [{ index, ...own }] });
+  answer = streaming(
+    call(0, { id: "a", type: "function", function: { name: "find", arguments: "" } }),
+    call(1, { id: "b", type: "function", function: { name: "send", arguments: '{"to"' } }),
+    call(0, { function: { arguments: '{"q": "x"}' } }),
+    call(1, { function: { arguments: ': "y"}' } }),
+    delta({}, "tool_calls"),
+  );
+  expect((await ask()).came).toMatchObject({
+    text: "",
+    finish: "stop",
+    toolCalls: [
+      { id: "a", name: "find", arguments: '{"q": "x"}' },
+      { id: "b", name: "send", arguments: '{"to": "y"}' },
+    ],
+  });
+});
+
+test("a character that two pieces share, and lines that end as on another system", async () => {
+  const bytes = Buffer.from((delta({ content: "Grüße \u{1f600}" }) + END).replaceAll("\n", "\r\n"));
+  answer = streaming(...Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)));
+  expect((await ask()).came.text).toBe("Grüße \u{1f600}");
+});
+
+test("packed though that was not asked for, it is no answer", async () => {
+  answer = (response) =>
+    void response
+      .writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" })
+      .end(gzipSync(delta({ content: "Hi" }) + END));
+  expect((await ask()).came).toMatchObject({ problem: "unusable" });
+});
+
+const calls = (count: number): string =>
+  Array.from({ length: count }, (_, index) =>
+    delta({ tool_calls: [{ index, id: `c${index}`, type: "function", function: { name: "f", arguments: "{}" } }] }),
+  ).join("") + delta({}, "tool_calls");
+/** Events that say nothing, of this many bytes in all. */
+const comments = (bytes: number): Buffer => Buffer.alloc(bytes, `: ${"x".repeat(1_020)}\n\n`);
+const values = (count: number): string => event({ choices: [], x: Array<number>(count - 4).fill(0) });
+
+test.each([
+  [
+    "more calls of functions than an answer may have",
+    () => [calls(LIMITS.modelToolCalls)],
+    () => [calls(LIMITS.modelToolCalls + 1)],
+    "more than 128 calls",
+  ],
+  [
+    "more values in one event than may be",
+    () => [values(LIMITS.modelAnswerValues), END],
+    () => [values(LIMITS.modelAnswerValues + 1), END],
+    "did not answer as a model does",
+  ],
+  [
+    "more text than an output may have",
+    () => [delta({ content: "x".repeat(600_000) }), delta({ content: "x".repeat(LIMITS.outputBytes - 600_000) }), END],
+    () => [delta({ content: "x".repeat(600_000) }), delta({ content: "x".repeat(LIMITS.outputBytes - 599_999) }), END],
+    "is larger than 1048576 bytes",
+  ],
+  [
+    "more bytes than one event may have",
+    () => [`: ${"x".repeat(LIMITS.outputBytes - 4)}\n\n`, END],
+    () => [`: ${"x".repeat(LIMITS.outputBytes)}\n\n`, END],
+    "is larger than 1048576 bytes",
+  ],
+  [
+    "more bytes than a stream may have",
+    () => [comments(LIMITS.modelStreamBytes - END.length - 1_024), "\n\n", END],
+    () => [comments(LIMITS.modelStreamBytes), "\n\n", END],
+    "is larger than 33554432 bytes",
+  ],
+])("%s is none", async (_, most, more, problem) => {
+  answer = streaming(...most());
+  expect((await ask()).came).toMatchObject({ finish: "stop" });
+  answer = streaming(...more());
+  expect((await ask()).came.message).toContain(problem);
+});

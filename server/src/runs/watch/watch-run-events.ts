@@ -1,0 +1,160 @@
+/** The changes of a run for a subscriber, who misses no final state, and the texts that models write in it. */
+import type { RunId } from "../../lib/ids.ts";
+import type { Within } from "../../lib/reach.ts";
+import { Wakeup, stream } from "../../realtime/stream.ts";
+import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
+import { stepFromWrite } from "../../execution/journal/read-rows.ts";
+import { isFinal } from "../../execution/run/states.ts";
+import type { Run, Step } from "../../execution/run/run.ts";
+import { listStepsAfter, readRun } from "../read/read.ts";
+import type { Runs } from "../handle/runs.ts";
+import { readOr } from "./watch-run.ts";
+import { WatchedTexts, type TextDelta } from "./watch-texts.ts";
+
+/**
+ * The changes after a revision: each entity in its current state, in order of revision. `textDelta`: more of what a model is
+ * writing, with the last revision that was sent.
+ */
+export type RunEvent = { revision: number; run?: Run; step?: Step; textDelta?: TextDelta };
+
+/** A reader this many commits, or characters of commits, behind is served from the database again. */
+const MAX_KEPT = 100;
+const MAX_KEPT_CHARACTERS = 256 * 1024;
+/** Steps read at once: a run has up to 10,000 of them, and 64 MB. */
+const MAX_READ = 1_000;
+
+/** A commit without the run's own payloads, which a slow reader does not hold. */
+type Commit = { revision: number; head: WeakRef<Head>; steps: Change["steps"] };
+
+/** The changes that a subscriber has not been sent yet, up to a limit. */
+class Backlog {
+  #kept: (Commit | TextDelta)[] = [];
+  #characters = 0;
+  /** The database must be read: something was missed, or there is too much. */
+  #isLost = true;
+
+  add(item: Commit | TextDelta): void {
+    if (this.#isLost) return;
+    this.#kept.push(item);
+    this.#characters += "text" in item ? item.text.length : charactersOf(item.steps);
+    if (this.#kept.length > MAX_KEPT || this.#characters > MAX_KEPT_CHARACTERS) this.lose();
+  }
+
+  lose(): void {
+    this.#isLost = true;
+    this.#kept = [];
+  }
+
+  /** Undefined: lost, also if the commits do not follow on the revision that was shown. */
+  take(shown: number): (Commit | TextDelta)[] | undefined {
+    const kept = this.#isLost ? undefined : this.#kept;
+    this.#kept = [];
+    this.#characters = 0;
+    this.#isLost = false;
+    return kept && isWhole(kept.filter(isCommit), shown) ? kept : undefined;
+  }
+}
+
+const isCommit = (item: Commit | TextDelta): item is Commit => "head" in item;
+
+/** `withTexts`: also what models write. */
+export async function watchRunEvents(
+  runs: Runs,
+  within: Within,
+  which: { runId: RunId; after: number; withTexts: boolean },
+  signal: AbortSignal,
+): Promise<AsyncIterableIterator<RunEvent>> {
+  const { runId, after, withTexts } = which;
+  const wakeup = new Wakeup();
+  const backlog = new Backlog();
+  const sources = new DisposableStack();
+  const loseAll = (): void => {
+    backlog.lose();
+    wakeup.notify();
+  };
+  sources.use(
+    runs.hub.subscribe(runId, (notice) => {
+      if (notice === "changed") return loseAll();
+      const { head, steps } = notice;
+      backlog.add({ revision: head.revision, head: new WeakRef(head), steps });
+      wakeup.notify();
+    }),
+  );
+  const texts = withTexts ? sources.use(new WatchedTexts(runs, runId, wakeup, (last) => backlog.add(last))) : undefined;
+  await readOr(runs, within, runId, sources);
+  wakeup.notify();
+  return stream(signal, sources, async function* (ended) {
+    let shown = after;
+    const turn = (): Promise<void> | undefined => runs.executions.rounds.next(within.organizationId);
+    while (await wakeup.wait(ended)) {
+      const kept = backlog.take(shown);
+      const read = kept ? undefined : await readEvents(runs, within, runId, shown);
+      let count = 0;
+      for (const event of kept ? kept.values().flatMap(eventsOf) : read!.events) {
+        count++;
+        if (!event) {
+          loseAll();
+          break;
+        }
+        if (event.revision !== undefined && event.revision <= shown) continue;
+        await turn();
+        shown = event.revision ?? shown;
+        yield { ...event, revision: shown };
+        if (event.run && isFinal(event.run.status)) return;
+      }
+      // There is more, including what came meanwhile.
+      if (count >= MAX_READ && read) loseAll();
+      // Resumed at or behind the final revision: nothing more will come.
+      if (read?.isOver && count === 0) return;
+      for await (const textDelta of texts?.due(turn) ?? []) yield { revision: shown, textDelta };
+    }
+  });
+}
+
+/**
+ * At most `MAX_READ` steps in order of revision, and the run after the last of them. Reads the run before its steps, so
+ * that they include every step up to the run's revision. `isOver`: it had ended then, so that these are the last.
+ */
+async function readEvents(
+  runs: Runs,
+  within: Within,
+  runId: RunId,
+  after: number,
+): Promise<{ events: RunEvent[]; isOver: boolean }> {
+  const run = await readRun(runs, within, runId);
+  if (!run) return { events: [], isOver: true };
+  const steps = await listStepsAfter(runs, run, after, MAX_READ);
+  const events: RunEvent[] = steps.map((step) => ({ revision: step.revision, step }));
+  if (run.revision > after && steps.length < MAX_READ) events.push({ revision: run.revision, run });
+  return { events: events.toSorted((a, b) => a.revision - b.revision), isOver: isFinal(run.status) };
+}
+
+/** Revisions have no gaps: a commit whose answer was lost sends no notice. */
+export function isWhole(changes: readonly Pick<Commit, "revision" | "steps">[], shown: number): boolean {
+  let next = shown + 1;
+  for (const { revision: last, steps } of changes) {
+    for (const { revision } of [...steps, { revision: last }]) {
+      if (revision > next) return false;
+      next = Math.max(next, revision + 1);
+    }
+  }
+  return true;
+}
+
+/** Without `revision`: no change. */
+type Shown = Omit<RunEvent, "revision"> & { revision?: number };
+
+/** One after the other: a commit may have 10,000 steps. Undefined: left memory while the reader was slow. */
+function* eventsOf(item: Commit | TextDelta): Generator<Shown | undefined> {
+  if (!isCommit(item)) return yield { textDelta: item };
+  const { revision, head: ref, steps } = item;
+  for (const step of steps) yield { revision: step.revision, step: stepFromWrite(step) };
+  const head = ref.deref();
+  yield head && { revision, run: runOf(head) };
+}
+
+const charactersOf = (steps: Change["steps"]): number =>
+  steps.reduce(
+    (sum, { input, output, state }) => sum + (input?.length ?? 0) + (output?.length ?? 0) + (state?.length ?? 0),
+    0,
+  );
