@@ -12,7 +12,8 @@ import { expectInTime } from "./in-time.ts";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
-import { agentOf } from "./runs.ts";
+import { askWithTasks } from "./mcp-client.ts";
+import { agentOf, until } from "./runs.ts";
 import { scaled } from "./scale.ts";
 import type { World } from "./server.ts";
 
@@ -369,4 +370,48 @@ do:
     status: "failed",
     error: { detail: expect.stringMatching(/MB of memory, more than this server can give one run/) },
   });
+});
+
+test("a thousand open tasks of /mcp cost rows alone, and are there after kill -9", async () => {
+  await publish(server, "approve");
+  const token = server.world.apiKey;
+  const open = async (): Promise<string> => {
+    const { body } = await askWithTasks(server, token, "tools/call", { name: "test_approve", arguments: {} });
+    expect(body.result).toMatchObject({ resultType: "task", status: "input_required" });
+    return body.result.taskId;
+  };
+  const openMany = async (count: number): Promise<string[]> => {
+    const ids: string[] = [];
+    while (ids.length < count) ids.push(...(await Promise.all(Array.from({ length: 20 }, open))));
+    return ids;
+  };
+  // Loads and compiles what is needed at first.
+  const warm = await openMany(100);
+  const before = await heldMegabytes();
+  const ids = await openMany(1_000);
+  const headers = { authorization: `Bearer ${token}` };
+  const figures = await eventually(async () => {
+    const text = await (await fetch(`${server.url}/metrics`, { headers })).text();
+    return /^autograph_runs_in_memory 0$/m.test(text) && text;
+  });
+  expect(figures).toMatch(/^autograph_run_places_taken 0$/m);
+  // A run in memory takes ten times as much.
+  expect((await heldMegabytes()) - before).toBeLessThan(4);
+  await server.kill();
+  await server.restart();
+  const get = async (taskId: string): Promise<Data> =>
+    (await askWithTasks(server, token, "tasks/get", { taskId })).body.result;
+  const database = await connectTo(server);
+  const { rows } = await database.query("select count(*)::int from runs where status = 'paused'");
+  await database.end();
+  expect(rows[0].count).toBe(warm.length + ids.length);
+  const [first, second] = [ids[0]!, ids.at(-1)!];
+  const { inputRequests } = await get(first);
+  const inputResponses = {
+    [Object.keys(inputRequests)[0]!]: { action: "accept", content: { costCentre: "office" } },
+  };
+  await askWithTasks(server, token, "tasks/update", { taskId: first, inputResponses });
+  await until(server, first, "completed");
+  await askWithTasks(server, token, "tasks/cancel", { taskId: second });
+  expect(await get(second)).toMatchObject({ status: "cancelled" });
 });
