@@ -52,6 +52,18 @@ describe("a client of 2026-07-28", () => {
     expect(client.getServerVersion()).toMatchObject({ name: "autograph" });
   });
 
+  test("speaks this revision if it negotiates, and 2025-11-25 if it does not", async () => {
+    for (const [mode, revision] of [
+      ["auto", "2026-07-28"],
+      ["legacy", "2025-11-25"],
+    ] as const) {
+      await using client = await connect(server, token, { versionNegotiation: { mode } });
+      expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+      const { structuredContent } = await client.callTool({ name: "test_three", arguments: { n: 1 } });
+      expect(structuredContent).toMatchObject({ status: "completed" });
+    }
+  });
+
   test("calls an agent and gets its output", async () => {
     await using client = await connect(server, token);
     const { structuredContent, content, isError } = await client.callTool({ name: "test_three", arguments: { n: 1 } });
