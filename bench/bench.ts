@@ -17,6 +17,7 @@ import { measureCron } from "./cron.ts";
 import { measureEvents } from "./events.ts";
 import { measureGrowth } from "./growth.ts";
 import { endEverything, startFloor, startServer, startSinkProcess, temporaryFolder } from "./launch.ts";
+import { measureAssistant } from "./assistant.ts";
 import { startGenerator, type Generator } from "./load.ts";
 import { measureMastra } from "./mastra.ts";
 import { measureMemory, measureOpen, measureReady, measureRecovery } from "./once.ts";
@@ -58,6 +59,7 @@ const ONCE = {
   million: measureMillion,
   ui: measureUi,
   mcp: measureMcp,
+  assistant: measureAssistant,
 };
 type Part = keyof typeof SPEED | keyof typeof ONCE | "growth";
 const USUAL = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];

@@ -275,6 +275,14 @@ describe("a definition", () => {
   const form = (properties: string): string =>
     `input: {schema: {document: {type: object, properties: {${properties}}}}}\n${ONE}`;
 
+  const assistant = (more: string): string =>
+    `do: [{a: {call: 'assistant:1.0.0@default', with: {prompt: Hi, ${more}}}}]`;
+  const tools = (tool: string): string => assistant(`tools: [${tool}]`);
+  const mcpTools = (names: string[]): string =>
+    `{mcp: {endpoint: 'https://example.com', allow: [${names.join(", ")}]}}`;
+  const httpTool = (name: string): string =>
+    `{name: ${name}, description: D, parameters: {type: object}, call: {method: get, endpoint: 'https://example.com'}}`;
+
   holdEdges({
     definitionBytes: of((bytes) => `${ONE}\n#`.padEnd(bytes - HEAD.length, "x"), "256 KiB"),
     definitionNesting: of(
@@ -319,6 +327,13 @@ describe("a definition", () => {
         `do: [{a: {call: 'llm:1.0.0@default', with: {prompt: Hi, files: [${repeat(count, () => "'data:,x'", ", ")}]}}}]`,
     ),
     modelAnswerTokens: of((count) => `do: [{a: {call: 'llm:1.0.0@default', with: {prompt: Hi, maxTokens: ${count}}}}]`),
+    modelToolNameCharacters: of((characters) => tools(`{http: ${httpTool("n".repeat(characters))}}`)),
+    mcpServerToolNameCharacters: of((characters) => tools(mcpTools(["n".repeat(characters)]))),
+    assistantTools: of((count) => tools(mcpTools(Array.from({ length: count }, (_, at) => `t${at}`)))),
+    assistantIterations: of((count) => assistant(`limits: {iterations: ${count}}`)),
+    assistantToolCalls: of((count) => assistant(`limits: {toolCalls: ${count}}`)),
+    assistantTokens: of((count) => assistant(`limits: {tokens: ${count}}`)),
+    assistantSeconds: of((seconds) => assistant(`limits: {seconds: ${seconds}}`)),
     attemptsPerStep: of(
       (count) =>
         `do: [{t: {try: [{x: {set: {a: 1}}}], catch: {retry: {delay: PT1S, limit: {attempt: {count: ${count}}}}}}}]`,

@@ -20,17 +20,21 @@ export type LlmService = {
   asked: Asked[];
   /** In this order; when there is none left, the last one again. */
   replies: Reply[];
+  /** Answers by what was asked instead, as a model does that keeps nothing between two questions. */
+  think: ((asked: Asked) => Reply) | undefined;
 } & AsyncDisposable;
 
 export async function startLlmService(): Promise<LlmService> {
   const asked: Asked[] = [];
-  const service = { asked, replies: [] as Reply[] };
+  const service = { asked, replies: [] as Reply[], think: undefined as LlmService["think"] };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: unknown = JSON.parse(await text(request));
     const { authorization, "idempotency-key": key } = request.headers;
     const { url, headers } = request;
-    asked.push({ path: url!, headers, authorization, key: key as string | undefined, body });
-    const reply = service.replies.length > 1 ? service.replies.shift()! : service.replies[0]!;
+    const one: Asked = { path: url!, headers, authorization, key: key as string | undefined, body };
+    asked.push(one);
+    const next = (): Reply => (service.replies.length > 1 ? service.replies.shift()! : service.replies[0]!);
+    const reply = service.think ? service.think(one) : next();
     if (typeof reply === "function") reply(response);
     else if (isObject(body) && body["stream"] === true) streamOf(textOf(reply))(response);
     else response.setHeader("content-type", "application/json").end(JSON.stringify(completion(reply)));
@@ -152,14 +156,21 @@ export const events =
   (response) =>
     void response.setHeader("content-type", "text/event-stream").end(body);
 
-/** The model asks for a function to be called. */
-export const toolCall = (name: string, values: object): Reply =>
+/** The model asks for a function to be called. `values`: a text as it is. */
+export const toolCall = (name: string, values: object | string): Reply => toolCalls([name, values]);
+
+/** The model asks for several at once. */
+export const toolCalls = (...calls: [name: string, values: object | string][]): Reply =>
   json(
     completionOf(
       {
         role: "assistant",
         content: null,
-        tool_calls: [{ id: "call_1", type: "function", function: { name, arguments: JSON.stringify(values) } }],
+        tool_calls: calls.map(([name, values], index) => ({
+          id: `call_${index + 1}`,
+          type: "function",
+          function: { name, arguments: typeof values === "string" ? values : JSON.stringify(values) },
+        })),
       },
       "tool_calls",
     ),

@@ -6,12 +6,15 @@ import type { ProjectId } from "../lib/ids.ts";
 import type { Within } from "../lib/reach.ts";
 import type { Agents } from "./agents.ts";
 
+/** The kinds of task that ask a model. */
+const ASKING: ReadonlySet<string> = new Set(["llm", "assistant"]);
+
 type NamedConnection = { name: string; path: Path };
 
 function connectionsIn(workflow: Workflow): NamedConnection[] {
   const found: NamedConnection[] = [];
   for (const { kind, task, path } of tasksIn(workflow)) {
-    const connection = kind === "llm" ? valueAt(task, ["with", "connection"]) : undefined;
+    const connection = ASKING.has(kind) ? valueAt(task, ["with", "connection"]) : undefined;
     if (typeof connection === "string") found.push({ name: connection, path: [...path, "with", "connection"] });
   }
   return found;

@@ -171,6 +171,24 @@ do:
         maxTokens: 500
         seed: 7
       timeout: {after: PT10M}
+  - work:
+      call: assistant:1.0.0@default
+      with:
+        connection: cheap
+        model: '\${ .model }'
+        instructions: '\${ "You serve \\(.customer)" }'
+        prompt: '\${ .question }'
+        schema: {type: object, properties: {done: {type: boolean}}}
+        temperature: 0
+        maxTokens: 100
+        seed: 1
+        tools:
+          - mcp: {endpoint: {uri: 'https://example.com/mcp', authentication: {bearer: {token: '\${ $secrets.user }'}}}, headers: {X-Trace: a}, allow: [search], approval: true}
+          - mcp: {endpoint: 'https://other.example.com/mcp', authentication: token, allow: [fetch]}
+          - agent: {handle: invoice, namespace: billing, description: Pays., approval: '\${ $arguments.amount > 100 }'}
+          - http: {name: createTicket, description: Opens a ticket., parameters: {type: object}, call: {method: post, endpoint: 'https://example.com/tickets', body: '\${ $arguments }'}, approval: false}
+        limits: {iterations: 5, toolCalls: 5, tokens: 5000, seconds: 60, cost: 0.5}
+        onLimit: answer
   - items:
       call: each:1.0.0@default
       with:

@@ -153,7 +153,6 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["{call: a2a, with: {}}", "/call", `call: a2a ${later}`],
     ["{call: grpc, with: {}}", "/call", "call: grpc is not run; call the service over http instead"],
     ["{call: asyncapi, with: {}}", "/call", "call: asyncapi is not run; call the broker over http instead"],
-    ["{call: 'assistant:1.0.0@default', with: {}}", "/call", `call: assistant ${later}`],
     ["{call: 'email:1.0.0@default', with: {}}", "/call", `call: email ${later}`],
     ["{call: email, with: {}}", "/call", `call: email ${later}`],
     ["{call: 'log:1.0.0@global', with: {}}", "/call", "the catalogue global is not accepted"],

@@ -1,7 +1,7 @@
 /** Which `$variables` an expression may use, by its place (DSL, "Runtime expression arguments"). */
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { valueAt, type Path } from "./text/problem.ts";
-import { variableName } from "./tasks/kind.ts";
+import { EACH_ITEM, variableName } from "./tasks/kind.ts";
 import { KINDS, kindOf } from "./tasks/kinds.ts";
 
 /** `declared`: all variables of the document: a policy under `use` may refer to any of them. */
@@ -53,4 +53,5 @@ function addInTask(root: Json, path: Path, known: Set<string>): void {
   if (rest[0] === "export") known.add("output");
 }
 
-const isBelow = (path: Path, part: Path): boolean => part.every((key, index) => path[index] === key);
+const isBelow = (path: Path, part: Path): boolean =>
+  part.every((key, index) => path[index] === key || (key === EACH_ITEM && typeof path[index] === "number"));

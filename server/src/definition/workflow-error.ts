@@ -8,7 +8,7 @@ import { shortenedTo } from "../lib/text.ts";
 
 const STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/";
 
-/** The standard's types with their status and title, and ours (`tool`, `model-answer`, `model-refused`, `approval-rejected`, `crashed`, `internal`). */
+/** The standard's types with their status and title, and ours (`limit`, `tool`, `model-answer`, `model-refused`, `approval-rejected`, `crashed`, `internal`). */
 export const ERROR_KINDS = {
   configuration: { status: 400, title: "Something that the definition needs is not configured." },
   validation: { status: 400, title: "A value does not have the required form." },
@@ -17,6 +17,7 @@ export const ERROR_KINDS = {
   authorization: { status: 403, title: "The outgoing call is not allowed." },
   timeout: { status: 408, title: "The time allowed was exceeded." },
   communication: { status: 500, title: "An outgoing call failed." },
+  limit: { status: 429, title: "A limit of what may be used was reached." },
   "model-answer": { status: 502, title: "A language model's answer is not what was asked for." },
   "model-refused": { status: 403, title: "A language model refused to answer." },
   runtime: { status: 500, title: "The run could not continue." },

@@ -3,7 +3,7 @@ import type { Expressions } from "../expressions/expressions.ts";
 import type { Program } from "../definition/program.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import type { Json } from "../lib/json/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 import type { Places } from "../fairness/places.ts";
 import type { Rounds } from "../fairness/rounds.ts";
@@ -54,9 +54,19 @@ export type Surroundings = {
   /** Starts a child. Throws WorkflowError. */
   startChild(request: ChildRequest, signal: AbortSignal): Promise<RunStatus>;
   readChild(organizationId: OrganizationId, id: RunId): Promise<Child | undefined>;
+  /** Null: they asked no model. */
+  readChildUsage(organizationId: OrganizationId, id: RunId): Promise<ChildUsage | null>;
+  /** Undefined: there is no such agent, or none published. */
+  readForm(organizationId: OrganizationId, namespace: string, handle: string): Promise<AgentForm | undefined>;
   /** Payloads too large to come with the run. */
   readChildEnd(organizationId: OrganizationId, id: RunId, what: "output" | "error"): Promise<JsonText | undefined>;
 };
+
+/** An agent as a tool of a model: its own words, and the form of its runs as a JSON Schema. */
+export type AgentForm = { description: string; parameters: JsonObject };
+
+/** The use of models by a run and those below it. Cost null: a call had no price, or there are two currencies. */
+export type ChildUsage = { inputTokens: number; outputTokens: number; cost: number | null; currency: string | null };
 
 /** The facts that a step needs from the run that it started. */
 export type Child = Pick<Run, "id" | "status" | "output" | "error">;

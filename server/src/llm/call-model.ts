@@ -6,23 +6,28 @@ import {
   type LanguageModelV4FilePart,
   type LanguageModelV4FinishReason,
   type LanguageModelV4GenerateResult,
+  type LanguageModelV4Message,
   type LanguageModelV4Prompt,
   type LanguageModelV4StreamPart,
   type LanguageModelV4TextPart,
   type LanguageModelV4Usage,
+  type SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { GrowingText, shownText } from "../lib/text.ts";
 import { OutboundError, tooLarge } from "../outbound/errors.ts";
 import type { Tokens } from "./connection.ts";
+import { objectIn } from "./answer.ts";
 import { CameWhole, type GuardedFetch } from "./guarded-fetch.ts";
 import type { ModelFile } from "./model-file.ts";
 import { LlmError, ofOutbound, ofStatus } from "./problem.ts";
 
 export type Message =
   | { role: "user"; text: string; files?: readonly ModelFile[] }
-  | { role: "assistant"; text: string };
+  | { role: "assistant"; text: string; toolCalls?: readonly ToolCall[] }
+  /** The answers to the tool calls of the message before. */
+  | { role: "tool"; results: readonly ToolResult[] };
 
 /** `parameters`: JSON Schema of an object. */
 export type Tool = { name: string; description: string; parameters: JsonObject };
@@ -46,8 +51,9 @@ export type ModelRequest = {
   onDelta?: ((text: string) => void) | undefined;
 };
 
-/** `arguments`: JSON, as far as the model knows how to write it. */
-export type ToolCall = { id: string; name: string; arguments: string };
+/** `arguments`: JSON, as far as the model knows how to write it. `sign`: the provider wants it back with the result. */
+export type ToolCall = { id: string; name: string; arguments: string; sign?: JsonObject };
+type ToolResult = { id: string; name: string; text: string };
 
 export type ModelAnswer = {
   text: string;
@@ -86,7 +92,12 @@ function answerOf({ content, finishReason, usage, response }: Answered): ModelAn
   for (const part of content) {
     if (part.type === "text") text += part.text;
     else if (part.type === "tool-call")
-      toolCalls.push({ id: part.toolCallId, name: part.toolName, arguments: part.input });
+      toolCalls.push({
+        id: part.toolCallId,
+        name: part.toolName,
+        arguments: part.input,
+        ...(part.providerMetadata && { sign: part.providerMetadata as JsonObject }),
+      });
   }
   const finish = FINISHES[finishReason.unified] ?? "stop";
   const named = response?.modelId && shownText(response.modelId, LIMITS.nameCharacters);
@@ -192,11 +203,7 @@ function optionsOf({
   idempotencyKey,
   tools,
 }: ModelRequest): LanguageModelV4CallOptions {
-  const prompt: LanguageModelV4Prompt = messages.map((message) =>
-    message.role === "user"
-      ? { role: "user", content: contentOf(message) }
-      : { role: "assistant", content: [{ type: "text", text: message.text }] },
-  );
+  const prompt: LanguageModelV4Prompt = messages.map(promptOf);
   if (system !== undefined) prompt.unshift({ role: "system", content: system });
   return {
     prompt,
@@ -234,6 +241,32 @@ function contentOf({
       });
   }
   return [...parts, { type: "text", text: words + text }];
+}
+
+function promptOf(message: Message): LanguageModelV4Message {
+  if (message.role === "user") return { role: "user", content: contentOf(message) };
+  if (message.role === "tool") {
+    const content = message.results.map(({ id, name, text }) => ({
+      type: "tool-result" as const,
+      toolCallId: id,
+      toolName: name,
+      output: { type: "text" as const, value: text },
+    }));
+    return { role: "tool", content };
+  }
+  const { text, toolCalls = [] } = message;
+  const calls = toolCalls.map(({ id, name, arguments: given, sign }) => ({
+    type: "tool-call" as const,
+    toolCallId: id,
+    toolName: name,
+    input: objectIn(given) ?? {},
+    ...(sign && { providerOptions: sign as SharedV4ProviderOptions }),
+  }));
+  // Some providers refuse a text without characters.
+  return {
+    role: "assistant",
+    content: [...(text === "" && calls.length > 0 ? [] : [{ type: "text" as const, text }]), ...calls],
+  };
 }
 
 /** An endpoint may count in any way, or not at all. */

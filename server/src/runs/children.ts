@@ -1,10 +1,12 @@
 /** Runs that a step of another run starts. */
 import { findAgent } from "../agents/find-agent.ts";
+import { published } from "../agents/published.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { Refusal } from "../lib/errors.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 import { allOf } from "../lib/reach.ts";
 import type { RunStatus } from "../storage/schema.ts";
-import type { ChildRequest } from "../execution/shared.ts";
+import type { AgentForm, ChildRequest } from "../execution/shared.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { prepareRun } from "./prepare-run.ts";
@@ -42,4 +44,22 @@ async function insertChild(runs: Runs, request: ChildRequest): Promise<Head> {
     state: { depth: (parent.state.depth ?? 0) + 1 },
   });
   return insertRun(runs, head, prepared);
+}
+
+/** An agent of the organization as a tool of another's model. */
+export async function readForm(
+  { agents }: Runs,
+  organizationId: OrganizationId,
+  namespace: string,
+  handle: string,
+): Promise<AgentForm | undefined> {
+  const within = allOf(organizationId);
+  const agent = await findAgent(agents, within, namespace, handle);
+  const version = agent && (await published(agents, within, agent.id));
+  if (!version) return undefined;
+  const { name, description } = version.agent;
+  return {
+    description: description ?? `Starts a run of ${name}.`,
+    parameters: { type: "object", ...version.inputSchema },
+  };
 }

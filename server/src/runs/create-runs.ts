@@ -8,7 +8,7 @@ import { tellEnd } from "./commit-cancel.ts";
 import { createBadgeCounts } from "./handle/badge-counts.ts";
 import { createChangedRows } from "./handle/changed-rows.ts";
 import { createEstimates } from "./read/count-runs.ts";
-import { startChild } from "./children.ts";
+import { readForm, startChild } from "./children.ts";
 import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { allOf } from "../lib/reach.ts";
@@ -16,6 +16,7 @@ import { Waits } from "./handle/waits.ts";
 import { lookAgain } from "./watch/look-again.ts";
 import { afterEnd, cancelLeft, releaseNext } from "./families.ts";
 import { KEYS } from "./idempotency-key.ts";
+import { usageOfRun } from "./read/model-usage.ts";
 import { readPayloads } from "./read/read-payloads.ts";
 import { readRun } from "./read/read.ts";
 import { countChange, createRunFigures } from "./handle/run-figures.ts";
@@ -122,6 +123,8 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
   },
   startChild: (request, signal) => startChild(room(), request, signal),
   readChild: (organizationId, id) => readRun(room(), allOf(organizationId), id),
+  readChildUsage: (organizationId, id) => usageOfRun(room(), organizationId, id),
+  readForm: (...asked) => readForm(room(), ...asked),
   readChildEnd: async (organizationId, id, column) =>
     (await readPayloads(room(), organizationId, [{ of: "run", id, column }]))[0],
 });

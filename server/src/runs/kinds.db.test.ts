@@ -47,8 +47,18 @@ const call = (of: string, about: Json) => (frame: Frame) =>
     },
   });
 
-async function converse(frame: Frame): Promise<Result> {
+/** The outputs of a task's own steps; an error is thrown. */
+function outputsOf(frame: Frame) {
   const step = ownSteps(frame);
+  return async (...[what, work]: Parameters<typeof step>): Promise<Json> => {
+    const outcome = await step(what, work);
+    if (outcome.error) throw outcome.error;
+    return outcome.output;
+  };
+}
+
+async function converse(frame: Frame): Promise<Result> {
+  const step = outputsOf(frame);
   const next: typeof step = (what, work) => {
     before(what.name);
     return step(what, work);
@@ -64,7 +74,7 @@ async function converse(frame: Frame): Promise<Result> {
 
 /** Goes on without what could not be found. */
 async function manage(frame: Frame): Promise<Result> {
-  const step = ownSteps(frame);
+  const step = outputsOf(frame);
   let found: Json = "nothing";
   try {
     found = await step({ name: "look", kind: "tool" }, call("tool", frame.input));

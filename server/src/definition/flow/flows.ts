@@ -93,11 +93,24 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
   },
   *llm(walk, task, place) {
     const given = task["with"] as JsonObject;
-    for (const key of ["model", "system", "prompt"]) yield* walk.value(given[key], below(place, "with", key));
-    const messages = below(place, "with", "messages");
-    if (typeof given["messages"] === "string") yield* walk.expression(given["messages"], messages);
-    else yield* walk.value(given["messages"], messages);
+    yield* asked(walk, given, "system", below(place, "with"));
     warnOfLongTimeout(walk, task, place);
+    return "any";
+  },
+  *assistant(walk, task, place) {
+    const given = task["with"] as JsonObject;
+    yield* asked(walk, given, "instructions", below(place, "with"));
+    const inner = below(withOwn(task, "assistant", place), "with", "tools");
+    for (const [index, tool] of ((given["tools"] ?? []) as JsonObject[]).entries()) {
+      const [kind, written] = Object.entries(tool)[0] as [string, JsonObject];
+      const at = below(inner, index, kind);
+      const isHttp = kind === "http";
+      const call = (isHttp ? written["call"] : written) as JsonObject;
+      const inCall = isHttp ? below(at, "call") : at;
+      if (call["endpoint"] !== undefined) yield* called(walk, call["endpoint"], below(inCall, "endpoint"));
+      for (const key of ["headers", "query", "body"]) yield* walk.value(call[key], below(inCall, key));
+      if (typeof written["approval"] === "string") yield* walk.condition(written["approval"], below(at, "approval"));
+    }
     return "any";
   },
   *each(walk, task, place) {
@@ -112,6 +125,14 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     return valueAt(task, ["run", "await"]) === false ? place.data : "any";
   },
 };
+
+/** A question to a model; `told`: the key of what it is told before the messages. */
+function* asked(walk: Following, given: JsonObject, told: string, place: Place): Steps<void> {
+  for (const key of ["model", told, "prompt", "files"]) yield* walk.value(given[key], below(place, key));
+  const messages = below(place, "messages");
+  if (typeof given["messages"] === "string") yield* walk.expression(given["messages"], messages);
+  else yield* walk.value(given["messages"], messages);
+}
 
 /** Where a call goes, and how it authenticates there. */
 function* called(walk: Following, written: Json, place: Place): Steps<void> {

@@ -13,7 +13,7 @@ const CALLS = new Map([
 const CATALOGUE = new Map(
   CALL_NAMES.filter((call) => call.endsWith("@default")).map((call) => [call.split(":")[0]!, call]),
 );
-const LATER_IN_CATALOGUE = ["assistant", "email"];
+const LATER_IN_CATALOGUE = ["email"];
 
 /** Why a `call` that is neither `http`, `mcp` nor in the catalogue is refused. */
 export function explainRefusedCall(call: string): string {

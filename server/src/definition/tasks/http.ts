@@ -15,7 +15,7 @@ import type { Kind, Named } from "./kind.ts";
 
 type HttpTask = { call: string; with: JsonObject };
 
-type Http = { arguments: Template } & Authenticated;
+export type Http = { arguments: Template } & Authenticated;
 
 /** Kept apart from the arguments, because it holds secrets and a step's input is stored and shown. */
 export type Authenticated = { authentication?: Secretive };
@@ -65,14 +65,18 @@ export const httpTask = {
   blocks: {},
   isEffect: true,
   secretsIn: [["with", "endpoint", "authentication"]],
-  compile: ({ with: values }: HttpTask, named: Named, reference: string): Http => {
-    const { endpoint, authentication } = withoutAuthentication(values["endpoint"]!);
-    return {
-      arguments: compileTemplate({ ...values, endpoint }, ofArguments(`${reference}/with`)),
-      ...compileAuthentication(authentication, named, `${reference}/with/endpoint/authentication`),
-    };
-  },
+  compile: ({ with: values }: HttpTask, named: Named, reference: string): Http =>
+    compileHttp(values, named, `${reference}/with`),
 } satisfies Kind;
+
+/** `place`: the JSON pointer to the arguments of the call. */
+export function compileHttp(values: JsonObject, named: Named, place: string): Http {
+  const { endpoint, authentication } = withoutAuthentication(values["endpoint"]!);
+  return {
+    arguments: compileTemplate({ ...values, endpoint }, ofArguments(place)),
+    ...compileAuthentication(authentication, named, `${place}/endpoint/authentication`),
+  };
+}
 
 export function withoutAuthentication(endpoint: Json): { endpoint: Json; authentication?: Json | undefined } {
   if (!isObject(endpoint)) return { endpoint };

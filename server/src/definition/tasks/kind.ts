@@ -36,6 +36,9 @@ export type Kind = {
   compile: (task: never, named: Named, reference: string) => object;
 };
 
+/** In `secretsIn`: any item of a list. */
+export const EACH_ITEM = "*";
+
 /** A list of tasks inside a task. */
 export type Inner = {
   /** Where it is written, below the task. */

@@ -4,6 +4,7 @@
  */
 import { isObject } from "../../lib/json/json.ts";
 import { approvalTask } from "./approval.ts";
+import { assistantTask } from "./assistant.ts";
 import { doTask } from "./do.ts";
 import { eachTask } from "./each.ts";
 import { forTask } from "./for.ts";
@@ -32,6 +33,7 @@ const TABLE = {
   mcp: mcpTask,
   approval: approvalTask,
   llm: llmTask,
+  assistant: assistantTask,
   each: eachTask,
   run: runTask,
   do: doTask,

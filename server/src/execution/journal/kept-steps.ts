@@ -97,11 +97,12 @@ function isReached({ key, round }: JournalStep, open: ReadonlyMap<string, Journa
 
 /** The state that the steps inside depend on. Times and tries are counted from the beginning again. */
 function begunState(step: JournalStep, from: JournalStep | undefined): StepState {
-  const { items, taskInput, try: number, caught, caughtAt, tryStartedAt, call } = step.state;
+  const { items, taskInput, try: number, caught, caughtAt, tryStartedAt, call, assistant } = step.state;
   const isCaught = caught !== undefined && (!from || !encloses(step, from) || wayInto(step, from.key) === "catch");
   return {
     ...(items && { items }),
     ...(taskInput !== undefined && { taskInput }),
+    ...(assistant?.forms && { assistant: { forms: assistant.forms } }),
     ...(number !== undefined && { try: number, firstTry: number }),
     // The try that it ended is not tried again, and is shown as it was.
     ...(isCaught && {

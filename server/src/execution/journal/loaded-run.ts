@@ -4,6 +4,7 @@ import type { ApprovalId, RunId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { StepStatus } from "../../storage/schema.ts";
+import type { Tool } from "../../llm/call-model.ts";
 import type { StepRow } from "./columns.ts";
 import type { HttpResponse, Run, RunError, WholeRun } from "../run/run.ts";
 
@@ -94,6 +95,10 @@ export type StepState = {
   call?: string;
   /** `$context` as this step exported it: a run that keeps the step begins with it. */
   context?: Json;
+  /** An assistant's: the agents that are its tools, and the limit that ended its loop, after so many questions to the model. */
+  assistant?: { forms?: Record<string, Tool>; ended?: { after: number; limit: string } };
+  /** A hash of what an assistant was asked, in the step of its first question. */
+  asked?: string;
   /** The task's input after `input.from`, if `input` shows a call's arguments instead. */
   taskInput?: Json;
 };

@@ -80,10 +80,18 @@ export const headFromRow = (row: Row): Head => ({
   wakeSeq: row["wake_seq"],
 });
 
+/** The kinds of an assistant's own steps: a question to the model, and a tool call, which may start a run. */
+const OWN_CALL = "tool";
+const OWN_EFFECTS = ["model", OWN_CALL];
+
 /** Kinds of steps that are tried again, or attempted again after a crash: `try`, and the effects that run in its step. */
-export const TRIED = new Set<string>(["try", ...Object.keys(KINDS).filter((kind) => KINDS[kind as KindName].isEffect)]);
+export const TRIED = new Set<string>([
+  "try",
+  ...OWN_EFFECTS,
+  ...Object.keys(KINDS).filter((kind) => KINDS[kind as KindName].isEffect),
+]);
 const ASKS: ReadonlySet<string> = new Set(kindsThatWaitFor("person"));
-const STARTS_CHILD: ReadonlySet<string> = new Set(kindsThatWaitFor("child"));
+const STARTS_CHILD: ReadonlySet<string> = new Set([...kindsThatWaitFor("child"), OWN_CALL]);
 
 /** A condition of SQL. */
 export const isOneOf = (kinds: Iterable<string>): string =>

@@ -1,54 +1,19 @@
 /** `call: http` (DSL reference "HTTP Call"): one request behind the outbound guard. */
 import type { BodyOf } from "../../definition/program.ts";
-import { WorkflowError } from "../../definition/workflow-error.ts";
-import { essenceOf, isJson } from "../../lib/media-type.ts";
-import { parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { inTurns } from "../../fairness/slices.ts";
-import { textIn } from "../../outbound/body-text.ts";
-import { isRedirect } from "../../outbound/redirect.ts";
-import type { OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
-import { authenticationOf, type Authentication, type ReadSecrets } from "../calls/authentication.ts";
-import { createAuthorizer } from "../calls/authorizer.ts";
-import { oneSearchAtATime, type Calling } from "../calls/calling.ts";
-import { Credentials, headersIn, unhidden } from "../calls/http-response.ts";
-import { refusedBy } from "../calls/refused.ts";
-import { headersOf, send } from "../calls/send.ts";
-import { performEffect, type EffectContext } from "../effect.ts";
-import { evaluate } from "../evaluate.ts";
+import { authenticationOf, type Authentication } from "../calls/authentication.ts";
+import { preparedRequest, TIMEOUT_MS, type HttpCall } from "../calls/http-call.ts";
+import { performEffect } from "../effect.ts";
 import { complete, type RunTask } from "../frame.ts";
-import { prepareRequest } from "../calls/prepare-request.ts";
-import { encodeBody } from "../calls/request-body.ts";
 
-/** A call without its own timeout is given up after this long. */
-const TIMEOUT_MS = 60_000;
 const LONGEST_MS = LIMITS.callSeconds * 1_000;
-
-/** Both throw WorkflowError. */
-export type HttpCall = {
-  prepare: typeof prepareRequest;
-  readSecrets: ReadSecrets;
-  perform(request: JsonObject, context: HttpContext): Promise<Json>;
-};
-
-type HttpContext = EffectContext & {
-  /** Evaluated for each attempt: it may hold secrets and is never kept. */
-  authentication: Authentication;
-  /** Time limit of each request. The task's own timeout also ends the call, by the signal. */
-  timeoutMs: number;
-};
 
 export const createRunHttp =
   (call: HttpCall): RunTask<BodyOf<"http">> =>
   async (frame, body) => {
-    const { execution, input, step, variables } = frame;
     const output = await performEffect(frame, {
-      prepare() {
-        const values = evaluate(execution, body.arguments, input, variables, step);
-        const place = `${frame.task.reference}/with`;
-        const prepare = (made: Json): JsonObject => call.prepare(made as JsonObject, input, body.arguments, place);
-        return values instanceof Promise ? values.then(prepare) : prepare(values);
-      },
+      prepare: () => preparedRequest(call, frame, body, `${frame.task.reference}/with`),
       perform(request, context) {
         const authentication = authenticationOf(frame, body.authentication, call.readSecrets);
         const timeoutMs = frame.task.timeout ? LONGEST_MS : TIMEOUT_MS;
@@ -59,102 +24,3 @@ export const createRunHttp =
     });
     return complete(frame, output);
   };
-
-export function createHttpCall({ outbound, readSecrets, tokens, concealing }: Calling): HttpCall {
-  return {
-    prepare: prepareRequest,
-    readSecrets,
-    async perform(request, context) {
-      const { organizationId, signal, turn } = context;
-      const { policy, secrets } = context.authentication;
-      const credentials = new Credentials(policy, secrets);
-      const searching = oneSearchAtATime(concealing, organizationId, credentials);
-      let output: Json = null;
-      const taken = async (response: OutboundResponse): Promise<void> => {
-        output = await searching(async () => {
-          const shown = credentials.isEmpty ? unhidden(response) : await inTurns(credentials.shown(response), turn);
-          context.answered(shown);
-          if (!isSuccess(request, response))
-            throw await refusedBy(response, { shown, credentials, turn, hint: hintOf(request, response) });
-          return outputOf(request, response, credentials, turn);
-        });
-        const saved = context.hold(output);
-        if (saved) output = null;
-        await saved;
-      };
-      const [method, url] = [request["method"] as string, request["endpoint"] as string];
-      const hide = (text: string): void => credentials.hideToo(text);
-      try {
-        const authorizer = policy && createAuthorizer(policy, { tokens, organizationId, signal, method, url, hide });
-        await send(outbound, { ...outgoing(request, context), taken }, authorizer);
-      } catch (error) {
-        throw await searching(() => inTurns(credentials.hideIn(error), turn));
-      }
-      return output;
-    },
-  };
-}
-
-/** The author's headers override ours. */
-function outgoing(request: JsonObject, context: HttpContext): OutboundRequest {
-  const headers = headersOf(request["headers"]);
-  headers["idempotency-key"] ??= context.idempotencyKey;
-  const body = encodeBody(request["body"], request["headers"]);
-  if (body) headers["content-type"] ??= body.contentType;
-  return {
-    organizationId: context.organizationId,
-    method: request["method"] as string,
-    url: request["endpoint"] as string,
-    headers,
-    body: body?.text,
-    redirect: request["redirect"] === true,
-    signal: context.signal,
-    turn: context.turn,
-    timeoutMs: context.timeoutMs,
-  };
-}
-
-/** Whether the standard counts it as success: 200 to 299, with `redirect: true` up to 399. A digest's redirect is an error: it was not followed. */
-const isSuccess = (request: JsonObject, response: OutboundResponse): boolean =>
-  response.status >= 200 &&
-  (response.status < 300 || (request["redirect"] === true && response.status < 400 && !isRedirect(response)));
-
-const hintOf = (request: JsonObject, response: OutboundResponse): string =>
-  isRedirect(response) && request["redirect"] !== true ? " (set `redirect: true` to follow it)" : "";
-
-/** Without the definition's secrets. */
-async function outputOf(
-  request: JsonObject,
-  response: OutboundResponse,
-  { concealer }: Credentials,
-  turn: EffectContext["turn"],
-): Promise<Json> {
-  if (!concealer) return received(request, response);
-  if (request["output"] !== "raw") return inTurns(concealer.json(received(request, response)), turn);
-  return received(request, { ...response, body: await inTurns(concealer.bytes(response.body), turn) });
-}
-
-function received(request: JsonObject, response: OutboundResponse): Json {
-  if (request["output"] === "raw") return Buffer.from(response.body).toString("base64");
-  const content = contentOf(response);
-  if (request["output"] !== "response") return content;
-  const { method, endpoint, headers } = request;
-  return {
-    request: { method: method!, uri: endpoint!, headers: headers ?? {} },
-    statusCode: response.status,
-    headers: headersIn(response),
-    content,
-  };
-}
-
-/** JSON according to the media type, text otherwise, null if the body is empty. */
-function contentOf(response: OutboundResponse): Json {
-  if (response.body.byteLength === 0) return null;
-  const text = textIn(response);
-  if (!isJson(essenceOf(response.headers["content-type"]))) return text;
-  try {
-    return parseJson(text, "the answer");
-  } catch (error) {
-    throw WorkflowError.of("communication", (error as Error).message);
-  }
-}

@@ -1,14 +1,17 @@
 /** The functions that run each kind of task: one file per kind and one line here. definition/tasks/kinds.ts lists the kinds. */
+import type { HttpCall } from "../calls/http-call.ts";
+import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import type { AskModels } from "../calls/model/models.ts";
 import type { TaskTable } from "../frame.ts";
 import { runApproval } from "./approval.ts";
+import { createRunAssistant } from "./assistant.ts";
 import { runDo } from "./do.ts";
 import { runEach } from "./each.ts";
 import { runFor } from "./for.ts";
 import { runFork } from "./fork.ts";
-import { createRunHttp, type HttpCall } from "./http.ts";
+import { createRunHttp } from "./http.ts";
 import { createRunLlm } from "./llm.ts";
-import { createRunMcp, type McpCall } from "./mcp.ts";
+import { createRunMcp } from "./mcp.ts";
 import { runRaise } from "./raise.ts";
 import { runChild } from "./run.ts";
 import { runSet } from "./set.ts";
@@ -32,5 +35,6 @@ export const createTasks = ({ http, mcp, models }: Needs): TaskTable => ({
   mcp: createRunMcp(mcp),
   approval: runApproval,
   llm: createRunLlm(models),
+  assistant: createRunAssistant({ http, mcp, models }),
   each: runEach,
 });

@@ -2,50 +2,18 @@
 import type { BodyOf } from "../../definition/program.ts";
 import { neededBy } from "../../definition/tasks/mcp.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { inTurns } from "../../fairness/slices.ts";
 import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { isStorable } from "../../lib/text.ts";
-import { VERSION } from "../../lib/version.ts";
-import {
-  authenticationOf,
-  evaluateWithSecrets,
-  type Authentication,
-  type ReadSecrets,
-} from "../calls/authentication.ts";
-import { oneSearchAtATime, type Calling } from "../calls/calling.ts";
-import { Credentials } from "../calls/http-response.ts";
-import { withCommand, type McpCommands } from "../calls/mcp/commands.ts";
-import { converse, converseWithCommand, type Answer } from "../calls/mcp/conversation.ts";
-import { lineTo } from "../calls/mcp/line.ts";
-import type { Asked } from "../calls/mcp/message.ts";
-import { outputOf } from "../calls/mcp/outcome.ts";
-import type { Limited } from "../calls/mcp/reader.ts";
-import type { Started } from "../calls/mcp/running-command.ts";
+import { authenticationOf, evaluateWithSecrets, type Authentication } from "../calls/authentication.ts";
+import { TIMEOUT_MS } from "../calls/http-call.ts";
+import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import { prepareRequest } from "../calls/prepare-request.ts";
-import { performEffect, type EffectContext } from "../effect.ts";
+import { performEffect } from "../effect.ts";
 import { asDuration, evaluate } from "../evaluate.ts";
 import { complete, type Frame, type RunTask } from "../frame.ts";
 
-/** A call without a time limit of its own is given up after this long. */
-const TIMEOUT_MS = 60_000;
 const LONGEST_MS = LIMITS.callSeconds * 1_000;
-
-/** `perform` throws WorkflowError. */
-export type McpCall = {
-  readSecrets: ReadSecrets;
-  perform(request: JsonObject, context: McpContext): Promise<Json>;
-};
-
-type McpContext = EffectContext &
-  Limited & {
-    /** Evaluated for each attempt: it may hold secrets and is never kept. */
-    authentication: Authentication;
-    /** A command's variables, evaluated likewise. */
-    environment: Record<string, string>;
-    /** A tool's own error is the output. */
-    takesErrors: boolean;
-  };
 
 export const createRunMcp =
   (call: McpCall): RunTask<BodyOf<"mcp">> =>
@@ -123,52 +91,3 @@ async function environmentOf(
 }
 
 const unfit = (why: string): WorkflowError => WorkflowError.of("expression", `${why}, so nothing was sent`);
-
-export function createMcpCall(calling: Calling, commands: McpCommands): McpCall {
-  return {
-    readSecrets: calling.readSecrets,
-    async perform(request, context) {
-      const { organizationId, turn, takesErrors } = context;
-      const { policy, secrets } = context.authentication;
-      const credentials = new Credentials(policy, secrets);
-      const searching = oneSearchAtATime(calling.concealing, organizationId, credentials);
-      let output: Json = null;
-      const conclude = async (answer: Answer, result: JsonObject): Promise<void> => {
-        output = await outputOf(answer, result, { credentials, turn, takesErrors });
-      };
-      const keep = async (): Promise<void> => {
-        const saved = context.hold(output);
-        if (saved) output = null;
-        await saved;
-      };
-      const way = { calling, context, credentials, searching, conclude, keep };
-      const asked = askedBy(request, context);
-      const revision = request["protocolVersion"] as string | undefined;
-      try {
-        if (request["command"] === undefined) await converse(lineTo(request, way), asked, revision);
-        else
-          await withCommand(commands, commandIn(request, context), way, (line) =>
-            converseWithCommand(line, asked, revision),
-          );
-      } catch (error) {
-        throw await searching(() => inTurns(credentials.hideIn(error), turn));
-      }
-      return output;
-    },
-  };
-}
-
-const commandIn = (request: JsonObject, { environment }: McpContext): Started => ({
-  command: request["command"] as string,
-  arguments: request["arguments"] as string[],
-  environment,
-});
-
-const OURSELVES: JsonObject = { name: "autograph", version: VERSION };
-
-const askedBy = (request: JsonObject, { idempotencyKey }: McpContext): Asked => ({
-  method: request["method"] as string,
-  parameters: request["parameters"] as JsonObject,
-  client: (request["client"] as JsonObject | undefined) ?? OURSELVES,
-  idempotencyKey,
-});

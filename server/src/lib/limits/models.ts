@@ -3,6 +3,7 @@ import { BY_NAME, type Limit } from "./limit.ts";
 
 const LLM_TASK = "test/language-llm.test.ts";
 const FILES = "test/language-llm-files.test.ts";
+const ASSISTANT = "test/language-assistant.test.ts";
 const WAITING = "test/language-llm-waiting.test.ts";
 const STREAMS = "server/src/llm/streams.test.ts";
 const DOOR = "server/src/llm/run-calls.test.ts";
@@ -83,6 +84,35 @@ export const MODELS = {
     bounds: "runs that `Run.usage` sums up: the run and those below it",
     beyond: "further ones are not counted",
     test: [LLM_TASK, "sums up no more runs than it may"],
+  },
+  modelToolNameCharacters: { value: 64, bounds: "the name of a tool of a `call: assistant`", test: BY_NAME },
+  mcpServerToolNameCharacters: {
+    value: 128,
+    bounds: "the name of an MCP server's tool that a `call: assistant` allows",
+    test: BY_NAME,
+  },
+  assistantTools: { value: 100, bounds: "tools of a `call: assistant`", test: BY_NAME },
+  assistantIterations: { value: 1_000, bounds: "`limits.iterations` of a `call: assistant`", test: BY_NAME },
+  assistantToolCalls: { value: 2_000, bounds: "`limits.toolCalls` of a `call: assistant`", test: BY_NAME },
+  assistantTokens: { value: 10_000_000, bounds: "`limits.tokens` of a `call: assistant`", test: BY_NAME },
+  assistantSeconds: { value: 86_400, bounds: "`limits.seconds` of a `call: assistant`", test: BY_NAME },
+  assistantToolsAtOnce: {
+    value: 16,
+    bounds: "tool calls of one answer of a model at a time",
+    beyond: "further ones wait",
+    test: [ASSISTANT, "no more tool calls at a time than may be"],
+  },
+  assistantAnswerBytes: {
+    value: 65_536,
+    bounds: "the answer of a tool as the model reads it",
+    beyond: "it is cut, with a note that says so",
+    test: [ASSISTANT, "a tool's long answer is cut"],
+  },
+  assistantListBytes: {
+    value: 262_144,
+    bounds: "descriptions and schemas of an MCP server's tools that a `call: assistant` allows",
+    beyond: "the task fails with `configuration`",
+    test: [ASSISTANT, "a server's tools are too large"],
   },
   modelHoldSeconds: {
     value: 60,

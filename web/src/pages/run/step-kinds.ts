@@ -13,6 +13,7 @@ const KINDS: ReadonlyMap<string, StepKind> = new Map([
   ["http", { hasResponse: true }],
   ["listen", { isWait: true }],
   ["mcp", { hasResponse: true }],
+  ["tool", { hasResponse: true }],
   ["wait", { isWait: true }],
 ]);
 const OTHER: StepKind = {};

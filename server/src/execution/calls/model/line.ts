@@ -3,6 +3,7 @@ import { WorkflowError } from "../../../definition/workflow-error.ts";
 import type { Charge } from "../../../fairness/fair-pool.ts";
 import { inTurns } from "../../../fairness/slices.ts";
 import { newId } from "../../../lib/ids.ts";
+import type { Json } from "../../../lib/json/json.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { shortenedTo } from "../../../lib/text.ts";
 import type { Message, ModelAnswer, ModelRequest } from "../../../llm/call-model.ts";
@@ -166,11 +167,15 @@ export class ModelLine {
 
   /** Without the credentials that the endpoint may repeat. */
   async hidden(text: string): Promise<string> {
+    return (await this.hiddenIn(text)) as string;
+  }
+
+  async hiddenIn(value: Json): Promise<Json> {
     const { organizationId, turn } = this.#context;
     const searching = oneSearchAtATime(this.#models.concealing, organizationId, this.#credentials);
     return searching(async () => {
       const { concealer } = this.#credentials;
-      return concealer ? inTurns(concealer.text(text), turn) : text;
+      return concealer ? inTurns(concealer.json(value), turn) : value;
     });
   }
 }

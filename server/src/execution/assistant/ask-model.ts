@@ -1,0 +1,120 @@
+/** One question of an assistant to its model, in a step of its own. */
+import type { BodyOf } from "../../definition/program.ts";
+import type { AssistantLimits } from "../../definition/tasks/assistant.ts";
+import { WorkflowError } from "../../definition/workflow-error.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { objectIn, valueIn } from "../../llm/answer.ts";
+import type { ModelAnswer, Tool } from "../../llm/call-model.ts";
+import { costOf, type ModelPrices } from "../../llm/connection.ts";
+import { ModelLine } from "../calls/model/line.ts";
+import type { AskedMessage } from "../calls/model/messages.ts";
+import type { AskModels } from "../calls/model/models.ts";
+import { performEffect } from "../effect.ts";
+import type { Frame } from "../frame.ts";
+import type { Conversation, Turn, Wish } from "./conversation.ts";
+
+/** The assistant's step keeps and shows it as its input. */
+export type Asked = {
+  connection: string;
+  model?: string;
+  instructions?: string;
+  messages: AskedMessage[];
+  temperature?: number;
+  maxTokens?: number;
+  seed?: number;
+  schema?: JsonObject;
+};
+
+type Question = {
+  asked: Asked;
+  conversation: Conversation;
+  limits: AssistantLimits;
+  tools: readonly Tool[];
+  /** The answer's schema, if the answer must fit it now. */
+  mustFit: BodyOf<"assistant">["answer"] | undefined;
+  /** The limits are reached, and this is asked all the same. */
+  isLast: boolean;
+};
+
+/** Below this, what the limits leave is sent as the answer's maximum. Above, models' own maximum may be less than that. */
+const CAPPED_TOKENS = 4_096;
+
+/** Returns a Turn. Throws `limit`, `model-answer`, `model-refused` and what a call may. */
+export const askModel = (models: AskModels, frame: Frame, question: Question): Promise<Json> =>
+  performEffect(frame, {
+    prepare() {
+      const { connection, model } = question.asked;
+      return { connection, ...(model !== undefined && { model }) };
+    },
+    async perform(_, context) {
+      const { asked, conversation, tools } = question;
+      const { connection, instructions: system, messages: _messages, ...rest } = asked;
+      const line = await ModelLine.open(models, frame, context, connection);
+      const maxTokens = mostTokens(question, line.connection.prices);
+      const answer = await line.ask({
+        ...rest,
+        ...(system !== undefined && { system }),
+        ...(maxTokens !== undefined && { maxTokens }),
+        messages: conversation.messages,
+        ...(tools.length > 0 && { tools }),
+        idempotencyKey: context.idempotencyKey,
+      });
+      const turn = await turnOf(line, answer, { ...question, maxTokens });
+      await context.hold(turn);
+      return turn;
+    },
+  });
+
+/** The answer's maximum: the author's, or what the limits leave. Throws `limit` and `configuration`. */
+function mostTokens({ asked, conversation, limits, isLast }: Question, prices: ModelPrices | null): number | undefined {
+  const { maxTokens } = asked;
+  if (isLast) return maxTokens ?? CAPPED_TOKENS;
+  let left = conversation.leftTokens;
+  if (limits.cost !== undefined) {
+    if (!prices) throw WorkflowError.of("configuration", "limits.cost needs the prices of the model connection");
+    const input = costOf({ inputTokens: conversation.nextTokens, outputTokens: 0, cachedInputTokens: 0 }, prices);
+    const affordable = limits.cost - conversation.cost - input;
+    if (affordable <= 0) throw WorkflowError.of("limit", conversation.sentenceOf("cost", limits.cost));
+    if (prices.outputPerMillion > 0)
+      left = Math.min(left, Math.max(1, Math.floor((affordable / prices.outputPerMillion) * 1_000_000)));
+  }
+  const most = Math.min(maxTokens ?? Infinity, left);
+  return maxTokens !== undefined || most <= CAPPED_TOKENS ? most : undefined;
+}
+
+async function turnOf(
+  line: ModelLine,
+  answer: ModelAnswer,
+  { asked, conversation, mustFit, maxTokens, isLast }: Question & { maxTokens: number | undefined },
+): Promise<Turn> {
+  const isCapped = maxTokens !== asked.maxTokens && !isLast;
+  if (answer.finish === "length" && isCapped)
+    throw WorkflowError.of("limit", `${conversation.sentenceOf("tokens", maxTokens!)}; the last answer was cut by it`);
+  const text = await line.textOf(answer, maxTokens);
+  const toolCalls: Wish[] = [];
+  for (const { id, name, arguments: given, sign } of isLast ? [] : answer.toolCalls) {
+    const wish = { id, name: nameOf(name), arguments: given.trim() === "" ? {} : (objectIn(given) ?? given) };
+    toolCalls.push((await line.hiddenIn({ ...wish, ...(sign && { sign }) })) as Wish);
+  }
+  if (mustFit && toolCalls.length === 0) {
+    const problem = misfitOf(text, mustFit);
+    if (problem !== undefined)
+      throw WorkflowError.of("model-answer", `the answer does not fit the schema: ${problem}. It is: ${text}`);
+  }
+  const { prices } = line.connection;
+  const cost = prices && costOf(answer.usage, prices);
+  return { text, toolCalls, usage: { ...answer.usage, cost, currency: prices && prices.currency } };
+}
+
+/** Models may write anything; a step's name is shown on one line. */
+const NAME_CHARACTERS = 128;
+const nameOf = (name: string): string =>
+  name
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, "")
+    .slice(0, NAME_CHARACTERS) || "tool";
+
+export function misfitOf(text: string, { check }: NonNullable<BodyOf<"assistant">["answer"]>): string | undefined {
+  const value = valueIn(text);
+  return value === undefined ? "it is not JSON" : check(value);
+}

@@ -1,0 +1,310 @@
+/**
+ * `call: assistant`: a model that calls tools until it has an answer. Each question to the model and each tool call is a step of
+ * its own; when the run is resumed, the conversation is made again from those that are over.
+ */
+import { hash } from "node:crypto";
+import type { BodyOf } from "../../definition/program.ts";
+import { quote } from "../../definition/text/problem.ts";
+import { WorkflowError, lastSegment } from "../../definition/workflow-error.ts";
+import type { RunId } from "../../lib/ids.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { valueIn } from "../../llm/answer.ts";
+import type { AskModels } from "../calls/model/models.ts";
+import type { Frame } from "../frame.ts";
+import type { JournalStep } from "../journal/loaded-run.ts";
+import { ownKey } from "../journal/step-keys.ts";
+import { withDeadline } from "../scope.ts";
+import { runTogether } from "../side-by-side.ts";
+import { ownSteps, type OwnOutcome, type OwnStep } from "../steps.ts";
+import { askModel, misfitOf, type Asked } from "./ask-model.ts";
+import { approvedCall, type Approved } from "./approve-call.ts";
+import { callTool, type Reach } from "./call-tool.ts";
+import { Conversation, type Turn, type Wish } from "./conversation.ts";
+import { agentForms, listTools, offeredTools, type OfferedTool } from "./offered-tools.ts";
+
+export type AssistantReach = Reach & { models: AskModels };
+type Body = BodyOf<"assistant">;
+
+/** The trouble with a tool call. */
+type Trouble = "unknown" | "arguments" | "failed";
+/** The text that the model reads, and the trouble with the call. */
+type Said = { text: string; trouble: Trouble | null };
+
+/** The assistant ends after this many answers in a row whose calls all went wrong in the same way. */
+const MAX_TROUBLE = 3;
+
+export class Assistant {
+  readonly #reach: AssistantReach;
+  readonly #frame: Frame;
+  readonly #body: Body;
+  readonly #asked: Asked;
+  readonly #own: OwnStep;
+  #tools!: Map<string, OfferedTool>;
+  #conversation!: Conversation;
+  /** The end of `limits.seconds`, ms. */
+  #until: number | undefined;
+  #trouble: { kind: Trouble | null; times: number } = { kind: null, times: 0 };
+  /** An enclosing `try` tries again with the same question: what is over stays. */
+  #keeps = false;
+  /** The answer did not fit once; the next one must. */
+  #mustFit = false;
+
+  constructor(reach: AssistantReach, frame: Frame, body: Body) {
+    this.#reach = reach;
+    this.#frame = frame;
+    this.#body = body;
+    this.#asked = frame.step.input as unknown as Asked;
+    this.#own = ownSteps(frame, (before) => this.#keeps && isKept(before));
+    const { seconds } = body.limits;
+    this.#until = seconds && frame.step.startedAt + seconds * 1_000;
+  }
+
+  async answer(): Promise<Json> {
+    await this.#lookBack();
+    const { step } = this.#frame;
+    const { limits, answer } = this.#body;
+    const forms = step.state.assistant?.forms ?? (await agentForms(this.#frame, this.#body));
+    this.#tools = await offeredTools(this.#body, forms, (server, index) =>
+      listTools(this.#own, this.#reach.mcp, server, index),
+    );
+    const told = JSON.stringify([this.#asked.instructions, answer?.schema, [...this.#tools.values()].map(specOf)]);
+    this.#conversation = new Conversation(limits, this.#asked.messages, told);
+    for (;;) {
+      const limit = this.#reached();
+      if (limit !== undefined) return this.#endAt(limit);
+      const turn = await this.#ask(false);
+      if (typeof turn === "string") return this.#endAt(turn);
+      const { text, toolCalls } = turn;
+      if (toolCalls.length > 0) {
+        const limit = await this.#callAll(toolCalls);
+        if (limit !== undefined) return this.#endAt(limit);
+        continue;
+      }
+      if (!answer) return text;
+      const misfit = misfitOf(text, answer);
+      if (misfit === undefined) return valueIn(text)!;
+      this.#mustFit = true;
+      this.#conversation.say(`This does not fit: ${misfit}. Answer once more, with JSON alone that fits the schema.`);
+    }
+  }
+
+  /** Finds what an earlier try has finished. Once committed, outputs are in the rows alone: the run is loaded again for them. */
+  async #lookBack(): Promise<void> {
+    const { execution, step, scope } = this.#frame;
+    const first = execution.journal.step(ownKey(step.key) + keyOfModel(1));
+    if (first?.status !== "completed" || first.round === scope.round || first.state.asked !== this.#hash()) return;
+    if (first.output === undefined) await execution.untilUnloaded();
+    this.#keeps = true;
+  }
+
+  #hash(): string {
+    const { input, state } = this.#frame.step;
+    return hash("sha256", JSON.stringify([input, state.assistant?.forms]), "base64url").slice(0, HASH_CHARACTERS);
+  }
+
+  /** The sentence about a limit that is reached. */
+  #reached(): string | undefined {
+    const { execution, step } = this.#frame;
+    const ended = step.state.assistant?.ended;
+    if (ended?.after === this.#conversation.modelCalls) return ended.limit;
+    const limit = this.#conversation.reached();
+    if (limit !== undefined || this.#until === undefined || execution.now() < this.#until) return limit;
+    // A question that was begun in time is over, or its own step says that it came too late.
+    return this.#isBegun(keyOfModel(this.#conversation.modelCalls + 1)) ? undefined : this.#late();
+  }
+
+  #late(): string {
+    return this.#conversation.sentenceOf("seconds", this.#body.limits.seconds!);
+  }
+
+  #isBegun(key: string): boolean {
+    const { execution, step, scope } = this.#frame;
+    return execution.journal.step(ownKey(step.key) + key)?.round === scope.round;
+  }
+
+  /** Throws `limit`, or asks a last question without tools. */
+  async #endAt(limit: string): Promise<Json> {
+    const { execution, step } = this.#frame;
+    const { answersAtLimit, answer } = this.#body;
+    if (!answersAtLimit) throw WorkflowError.of("limit", limit);
+    const after = this.#conversation.modelCalls;
+    if (step.state.assistant?.ended === undefined) {
+      step.state.assistant = { ...step.state.assistant, ended: { after, limit } };
+      execution.journal.touch(step);
+    }
+    this.#conversation.say("A limit is reached: no tool can be called any more. Answer now, with what is known.");
+    this.#mustFit = true;
+    const turn = await this.#ask(true);
+    if (typeof turn === "string") throw WorkflowError.of("limit", turn);
+    return answer ? valueIn(turn.text)! : turn.text;
+  }
+
+  /** A turn, or the sentence about a limit. */
+  async #ask(isLast: boolean): Promise<Turn | string> {
+    const { limits, answer } = this.#body;
+    const conversation = this.#conversation;
+    const key = keyOfModel(++conversation.modelCalls);
+    const tools = isLast ? [] : [...this.#tools.values()].map(specOf);
+    const outcome = await this.#own({ name: "model", kind: "model", key }, (own) => {
+      if (conversation.modelCalls === 1) own.step.state.asked = this.#hash();
+      const mustFit = this.#mustFit ? answer : undefined;
+      const ask = (frame: Frame): Promise<Json> =>
+        askModel(this.#reach.models, frame, { asked: this.#asked, conversation, limits, tools, mustFit, isLast });
+      return isLast ? ask(own) : this.#inTime(own, this.#until, ask);
+    });
+    if (outcome.error) {
+      if (lastSegment(outcome.error.fields.type) !== "limit") throw outcome.error;
+      return outcome.error.fields.detail!;
+    }
+    const turn = outcome.output as unknown as Turn;
+    conversation.addTurn(turn);
+    return turn;
+  }
+
+  #inTime(own: Frame, until: number | undefined, work: (frame: Frame) => Promise<Json>): Promise<Json> {
+    if (until === undefined) return work(own);
+    const { clock } = own.execution.shared;
+    const late = (): WorkflowError => WorkflowError.of("limit", this.#late());
+    return withDeadline(clock, own.scope, until, (scope) => work({ ...own, scope }), late);
+  }
+
+  /** Calls the tools of one answer. Returns the sentence about a limit. */
+  async #callAll(calls: readonly Wish[]): Promise<string | undefined> {
+    const conversation = this.#conversation;
+    const { toolCalls: most } = this.#body.limits;
+    if (conversation.toolCalls + calls.length > most) {
+      const limit = `${conversation.sentenceOf("toolCalls", most)}, and the model asks for ${calls.length} more`;
+      conversation.addResults(
+        calls,
+        calls.map(() => "Not called: the limit of tool calls is reached."),
+      );
+      return limit;
+    }
+    conversation.toolCalls += calls.length;
+    const said = await this.#callTogether(calls);
+    conversation.addResults(
+      calls,
+      said.map(({ text }) => text),
+    );
+    this.#noteTrouble(said);
+    return undefined;
+  }
+
+  async #callTogether(calls: readonly Wish[]): Promise<Said[]> {
+    const { execution, scope } = this.#frame;
+    const turn = this.#conversation.modelCalls;
+    let open = calls.length;
+    let until = this.#until;
+    const frame: Frame = { ...this.#frame, scope: { ...scope, progress: () => {} } };
+    const { output } = await runTogether(frame, calls.length, LIMITS.assistantToolsAtOnce, async (index, within) => {
+      const place = `${turn}-${index + 1}#1`;
+      const { said, waitedMs } = await this.#call(calls[index]!, place, (what, work) => this.#own(what, work, within));
+      if (this.#until !== undefined) until = Math.max(until!, this.#until + waitedMs);
+      // A call that is over is never made again, however long the others take.
+      if (--open > 0) await execution.commit();
+      return { output: said, then: "continue" };
+    });
+    this.#until = until;
+    return output as unknown as Said[];
+  }
+
+  /** `waitedMs`: how long a person took to decide. `place`: in the conversation. */
+  async #call(call: Wish, place: string, own: OwnStep): Promise<{ said: Said; waitedMs: number }> {
+    const tool = this.#tools.get(call.name);
+    const problem = tool ? argumentsProblem(tool, call) : undefined;
+    const what = { name: call.name, kind: "tool", key: `tool-${place}` };
+    if (!tool || problem !== undefined)
+      return { said: await this.#refuse(call, tool, problem, (work) => own(what, work)), waitedMs: 0 };
+    const question = `approval-${place}`;
+    const isDecided = !this.#isBegun(question) && this.#isBegun(what.key);
+    const approved: Approved = isDecided
+      ? { arguments: call.arguments as JsonObject, waitedMs: 0 }
+      : await approvedCall(this.#frame, tool, call, { isAsked: this.#isBegun(question), key: question, own });
+    if ("refusal" in approved) return { said: { text: approved.refusal, trouble: null }, waitedMs: approved.waitedMs };
+    const until = this.#until && this.#until + approved.waitedMs;
+    const outcome = await own(what, (inner) =>
+      this.#inTime(inner, until, (frame) => callTool(this.#reach, frame, tool, approved.arguments)),
+    );
+    await this.#countChild(tool, outcome.step.state.childId);
+    const { waitedMs } = approved;
+    if (outcome.error) return { said: { text: failureText(outcome.error), trouble: "failed" }, waitedMs };
+    const { output } = outcome;
+    return { said: { text: typeof output === "string" ? output : JSON.stringify(output), trouble: null }, waitedMs };
+  }
+
+  /** The step shows what the model asked for. */
+  async #refuse(
+    call: Wish,
+    tool: OfferedTool | undefined,
+    problem: string | undefined,
+    own: (work: (frame: Frame) => Promise<Json>) => Promise<OwnOutcome>,
+  ): Promise<Said> {
+    const { error } = await own(async ({ step, execution }) => {
+      step.input = { arguments: call.arguments };
+      execution.journal.touch(step);
+      throw tool
+        ? WorkflowError.of("validation", `the arguments of ${call.name} do not fit: ${problem}`)
+        : WorkflowError.of(
+            "tool",
+            `there is no tool ${quote(call.name)}; there are ${[...this.#tools.keys()].join(", ") || "none"}`,
+          );
+    });
+    return { text: failureText(error!), trouble: tool ? "arguments" : "unknown" };
+  }
+
+  async #countChild({ written }: OfferedTool, childId: RunId | undefined): Promise<void> {
+    if (written.is !== "agent" || childId === undefined) return;
+    const { shared, journal } = this.#frame.execution;
+    this.#conversation.addChild(await shared.surroundings.readChildUsage(journal.head.organizationId, childId));
+  }
+
+  /** Throws `tool`. */
+  #noteTrouble(said: readonly Said[]): void {
+    const [first] = said;
+    const kind = said.every(({ trouble }) => trouble === first!.trouble) ? first!.trouble : null;
+    this.#trouble = { kind, times: kind !== null && kind === this.#trouble.kind ? this.#trouble.times + 1 : 1 };
+    if (kind !== null && this.#trouble.times >= MAX_TROUBLE)
+      throw WorkflowError.of(
+        "tool",
+        `${MAX_TROUBLE} answers in a row asked for tool calls that ${WORDS[kind]}. The last: ${first!.text}`,
+      );
+  }
+}
+
+const HASH_CHARACTERS = 22;
+
+/** The model has read why a tool call failed. A question that failed is asked again. */
+const isKept = ({ kind, status }: JournalStep): boolean =>
+  status === "completed" || (status === "failed" && kind === "tool");
+
+const WORDS: Record<Trouble, string> = {
+  unknown: "name no tool",
+  arguments: "have arguments that do not fit",
+  failed: "failed",
+};
+
+const keyOfModel = (number: number): string => `model-${number}#1`;
+
+const specOf = ({
+  name,
+  description,
+  parameters,
+}: OfferedTool): { name: string; description: string; parameters: JsonObject } => ({
+  name,
+  description,
+  parameters,
+});
+
+function argumentsProblem({ check }: OfferedTool, { arguments: given }: Wish): string | undefined {
+  return typeof given === "string" ? "they are not a JSON object" : check?.(given);
+}
+
+const SHOWN_CHARACTERS = 4_000;
+
+/** An error as the model reads it. */
+function failureText({ fields: { title, detail, response } }: WorkflowError): string {
+  const body = response?.body ?? null;
+  const text = body === null ? "" : typeof body === "string" ? body : JSON.stringify(body);
+  return `Error: ${detail ?? title}${text === "" ? "" : `\n${text.slice(0, SHOWN_CHARACTERS)}`}`;
+}

@@ -1,0 +1,114 @@
+/** The conversation of an assistant with its model and tools, and what it has used. Made again from the steps that are over. */
+import { WorkflowError } from "../../definition/workflow-error.ts";
+import type { AssistantLimits } from "../../definition/tasks/assistant.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { Tokens } from "../../llm/connection.ts";
+import { unread, type AskedMessage, type UnreadMessage } from "../calls/model/messages.ts";
+import type { ChildUsage } from "../shared.ts";
+
+/** A call as the model asked for it. `arguments`: a text if they are not a JSON object. */
+export type Wish = { id: string; name: string; arguments: JsonObject | string; sign?: JsonObject };
+
+/** The output of a model's step. */
+export type Turn = {
+  text: string;
+  toolCalls: Wish[];
+  usage: Tokens & { cost: number | null; currency: string | null };
+};
+
+/** A model's tokens have about this many bytes; more in most languages, so that too many are expected rather than too few. */
+const BYTES_PER_TOKEN = 3;
+
+export class Conversation {
+  readonly messages: UnreadMessage[] = [];
+  readonly #limits: AssistantLimits;
+  /** Calls of the model that were begun, and calls of tools. */
+  modelCalls = 0;
+  toolCalls = 0;
+  tokens = 0;
+  cost = 0;
+  currency: string | null = null;
+  /** The tokens of what the model has read and written, and the bytes of what it is still to read. */
+  #readTokens = 0;
+  #unreadBytes: number;
+
+  /** `told`: what the model reads besides the messages. */
+  constructor(limits: AssistantLimits, asked: readonly AskedMessage[], told: string) {
+    this.#limits = limits;
+    this.#unreadBytes = Buffer.byteLength(told);
+    for (const [index, message] of unread(asked).entries()) this.#add(message, asked[index]!.content);
+  }
+
+  #add(message: UnreadMessage, text: string): void {
+    this.messages.push(message);
+    this.#unreadBytes += Buffer.byteLength(text);
+  }
+
+  addTurn({ text, toolCalls, usage }: Turn): void {
+    this.tokens += usage.inputTokens + usage.outputTokens;
+    this.#addCost(usage.cost, usage.currency);
+    this.#readTokens = usage.inputTokens + usage.outputTokens;
+    this.#unreadBytes = 0;
+    const calls = toolCalls.map((call) => ({ ...call, arguments: argumentsText(call) }));
+    this.messages.push({ role: "assistant", text, ...(calls.length > 0 && { toolCalls: calls }) });
+  }
+
+  addResults(calls: readonly Wish[], texts: readonly string[]): void {
+    const results = calls.map(({ id, name }, index) => ({ id, name, text: texts[index]! }));
+    this.#add({ role: "tool", results }, texts.join(""));
+  }
+
+  say(text: string): void {
+    this.#add({ role: "user", text }, text);
+  }
+
+  /** Counts a run that a tool call started, with the runs below it. */
+  addChild(usage: ChildUsage | null): void {
+    if (!usage) return;
+    this.tokens += usage.inputTokens + usage.outputTokens;
+    if (this.#limits.cost === undefined) return;
+    if (usage.cost === null || (this.currency !== null && usage.currency !== this.currency))
+      throw WorkflowError.of(
+        "configuration",
+        "limits.cost can't count a run that a tool started: a model that it asked has no prices, or those of another currency",
+      );
+    this.#addCost(usage.cost, usage.currency);
+  }
+
+  #addCost(cost: number | null, currency: string | null): void {
+    if (cost === null) return;
+    this.cost += cost;
+    this.currency ??= currency;
+  }
+
+  /** About how many tokens the model would read next. */
+  get nextTokens(): number {
+    return this.#readTokens + Math.ceil(this.#unreadBytes / BYTES_PER_TOKEN);
+  }
+
+  /** About how many tokens the next answer may have. */
+  get leftTokens(): number {
+    return this.#limits.tokens - this.tokens - this.nextTokens;
+  }
+
+  /** The sentence about a limit that allows no further question. `seconds` is of the clock. */
+  reached(): string | undefined {
+    const { iterations, tokens, cost } = this.#limits;
+    if (this.modelCalls >= iterations) return this.sentenceOf("iterations", iterations);
+    if (this.leftTokens < 1) return this.sentenceOf("tokens", tokens);
+    if (cost !== undefined && this.cost >= cost) return this.sentenceOf("cost", cost);
+    return undefined;
+  }
+
+  sentenceOf(limit: keyof AssistantLimits, value: number): string {
+    const cost = this.currency === null ? "" : `, ${round(this.cost)} ${this.currency}`;
+    const used = `${this.modelCalls} iterations, ${this.toolCalls} tool calls, ${this.tokens} tokens${cost}`;
+    const next = limit === "tokens" ? `, and about ${this.nextTokens} more with the next question` : "";
+    return `limits.${limit} (${value}) is reached: so far ${used}${next}`;
+  }
+}
+
+const round = (cost: number): number => Number(cost.toPrecision(6));
+
+const argumentsText = ({ arguments: given }: Wish): string =>
+  typeof given === "string" ? given : JSON.stringify(given);

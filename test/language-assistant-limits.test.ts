@@ -1,0 +1,221 @@
+/** The limits of a `call: assistant`, the approval of its calls, a hostile model, and `kill -9`. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { start } from "./agents.ts";
+import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket } from "./assistants.ts";
+import type { Data } from "./client.ts";
+import { toolCall, toolCalls } from "./llm-service.ts";
+import { agentOf, decide, ran, readRun, until } from "./runs.ts";
+
+openPlaces();
+
+describe("limits", () => {
+  const forever = (): void => void (places.model.replies = [toolCall("createTicket", { title: "A" })]);
+
+  test("of iterations and of tool calls: the error says which and what was reached", async () => {
+    forever();
+    const { error } = await ask({ tools: [ticket()], limits: { iterations: 3 } });
+    expect(error).toMatchObject({ type: expect.stringMatching(/limit$/), status: 429 });
+    expect(error.detail).toBe("limits.iterations (3) is reached: so far 3 iterations, 3 tool calls, 1020 tokens");
+    expect(places.model.asked).toHaveLength(3);
+    const calls = await ask({ tools: [ticket()], limits: { toolCalls: 2 } });
+    expect(calls.error.detail).toContain("limits.toolCalls (2) is reached");
+    expect(places.endpoint.seen).toHaveLength(5);
+  });
+
+  test("of tokens: what is left is the next answer's maximum, and then nothing more is asked", async () => {
+    forever();
+    const { error } = await ask({ tools: [ticket()], limits: { tokens: 1_000 } });
+    expect(error.detail).toMatch(/^limits.tokens \(1000\) is reached: so far 2 iterations, 2 tool calls, 680 tokens/);
+    expect(places.model.asked[0]!.body.max_tokens).toBeGreaterThan(800);
+    expect(places.model.asked[1]!.body.max_tokens).toBeLessThan(340);
+  });
+
+  test("the tokens of a run that a tool starts count", async () => {
+    const handle = `thinks-${Date.now()}`;
+    await agentOf(places.server, "do: [{ask: {call: 'llm:1.0.0@default', with: {prompt: Hi}}}]", handle);
+    places.model.think = ({ body }) => (body.tools ? toolCall(handle, {}) : "Hello");
+    const { error } = await ask({ tools: [{ agent: { handle } }], limits: { tokens: 1_000 } });
+    expect(error.detail).toMatch(/^limits.tokens \(1000\) is reached: so far 1 iterations, 1 tool calls, 680 tokens/);
+    expect(places.model.asked).toHaveLength(2);
+  });
+
+  test("of cost, over a connection with prices", async () => {
+    await connect("dear", { prices: { inputPerMillion: 1_000, outputPerMillion: 1_000, currency: "USD" } });
+    forever();
+    const { error } = await ask({ connection: "dear", tools: [ticket()], limits: { cost: 0.9 } });
+    expect(error.detail).toMatch(
+      /^limits.cost \(0.9\) is reached: so far \d iterations, 2 tool calls, 680 tokens, 0.68 USD/,
+    );
+    expect((await ask({ limits: { cost: 1 } })).error.detail).toBe(
+      "limits.cost needs the prices of the model connection",
+    );
+  });
+
+  test("of seconds, also while a tool hangs", async () => {
+    forever();
+    places.endpoint.answer = "held";
+    const agentId = await agentOf(places.server, assistant({ tools: [ticket()], limits: { seconds: 600 } }));
+    const id = await start(places.server, agentId, { question: "Hang" });
+    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(601_000);
+    const run = await until(places.server, id, "completed", "failed");
+    expect(run.error.detail).toContain("limits.seconds (600) is reached");
+  });
+
+  test("with `onLimit: answer` the model is asked once more, without tools", async () => {
+    places.model.think = ({ body }) => (body.tools ? toolCall("createTicket", { title: "A" }) : "One is open.");
+    const run = await ask({ tools: [ticket()], limits: { iterations: 1 }, onLimit: "answer" });
+    expect(run).toMatchObject({ status: "completed", output: "One is open." });
+    expect(lastOf(1).content).toContain("A limit is reached");
+    places.model.asked.length = 0;
+    const calls = await ask({ tools: [ticket()], limits: { toolCalls: 1 }, onLimit: "answer" });
+    expect(calls).toMatchObject({ status: "completed", output: "One is open." });
+    expect(places.endpoint.seen).toHaveLength(2);
+  });
+});
+
+describe("a hostile model", () => {
+  test("writes what no row can hold, and repeats the key wherever it can: neither is shown", async () => {
+    const leaks = "sk-planted-0123456789";
+    await connect("leaky", { apiKey: leaks });
+    const values = JSON.stringify({ title: `a\u0000b ${leaks}` });
+    places.model.replies = [toolCall(`no ${leaks}`, values), toolCall("createTicket", values), `Done ${leaks}`];
+    const run = await ask({ connection: "leaky", tools: [ticket()] });
+    expect(run.status).toBe("completed");
+    expect(JSON.stringify(run)).not.toContain(leaks);
+    expect(places.endpoint.seen.map(({ body }) => body).join("")).not.toContain(leaks);
+  });
+
+  test("asks for an agent that is its own tool: the depth of runs and the limits end it", async () => {
+    const name = `self-${Date.now()}`;
+    const id = await agentOf(
+      places.server,
+      assistant({ prompt: "Go on", tools: [{ agent: { handle: name } }], limits: { toolCalls: 1 } }),
+      name,
+    );
+    places.model.replies = [toolCall(name, {})];
+    const run = await ran(places.server, id);
+    expect(run.status).toBe("failed");
+    expect(run.error.type).toMatch(/limit$/);
+    expect(places.model.asked.length).toBeLessThan(3 * LIMITS.runDepth + 3);
+  });
+});
+
+describe("approval", () => {
+  test("the time in which a person decides does not count in `seconds`", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" }), "Done"];
+    const run = await ask({ tools: [ticket({ approval: true })], limits: { seconds: 60 } });
+    expect(run.status).toBe("paused");
+    await places.server.clock.advance(3_600_000);
+    await decide(places.server, run.id, "approve");
+    expect(await until(places.server, run.id, "completed", "failed")).toMatchObject({ output: "Done" });
+    expect(places.endpoint.seen).toHaveLength(1);
+  });
+
+  test("a call that a person rejects is never made; the model reads why", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "urgent" }), "I could not."];
+    const run = await ask({ tools: [ticket({ approval: '${ $arguments.title | test("urgent") }' })] });
+    expect(run.status).toBe("paused");
+    expect(run.approvals.nodes).toMatchObject([
+      { status: "open", context: { tool: "createTicket", arguments: { title: "urgent" } } },
+    ]);
+    await decide(places.server, run.id, "reject", { comment: "not today" });
+    expect(await until(places.server, run.id, "completed", "failed")).toMatchObject({ output: "I could not." });
+    expect(places.endpoint.seen).toHaveLength(0);
+    expect(lastOf(1).content).toBe("A person refused this call: not today");
+  });
+
+  test("one that a person approves is made once; others need none", async () => {
+    places.model.replies = [
+      toolCalls(["createTicket", { title: "urgent" }], ["createTicket", { title: "later" }]),
+      "Both",
+    ];
+    const run = await ask({ tools: [ticket({ approval: '${ $arguments.title | test("urgent") }' })] });
+    expect(run.status).toBe("paused");
+    expect(places.endpoint.seen.map(({ body }) => body)).toEqual(['{"title":"later"}']);
+    await decide(places.server, run.id, "approve");
+    expect(await until(places.server, run.id, "completed", "failed")).toMatchObject({ output: "Both" });
+    expect(places.endpoint.seen.map(({ body }) => body)).toEqual(['{"title":"later"}', '{"title":"urgent"}']);
+  });
+});
+
+describe("after `kill -9`", () => {
+  test("a call that is over is not made again, while another of the same answer is", async () => {
+    places.model.replies = [toolCalls(["createTicket", { title: "A" }], ["createTicket", { title: "B" }]), "Done"];
+    places.endpoint.answers = [ok({ id: 1 })];
+    places.endpoint.answer = "held";
+    const id = await start(places.server, await agentOf(places.server, assistant({ tools: [ticket()] })), {
+      question: "Two",
+    });
+    await expect
+      .poll(async () => kindsOf(await readRun(places.server, id)), { timeout: 20_000 })
+      .toContain("tool createTicket completed");
+    await places.server.kill();
+    places.endpoint.answer = ok({ id: 2 });
+    await places.server.restart();
+    expect(await until(places.server, id, "completed", "failed")).toMatchObject({
+      status: "completed",
+      output: "Done",
+    });
+    expect(places.model.asked).toHaveLength(2);
+    const keys = Map.groupBy(places.endpoint.seen, ({ headers }) => headers["idempotency-key"]);
+    expect([...keys.values()].map(({ length }) => length).toSorted((a, b) => a - b)).toEqual([1, 2]);
+  });
+
+  test("a rejected call is not made when the process dies between the decision and the run's next step", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" }), "No"];
+    const run = await ask({ tools: [ticket({ approval: true })] });
+    await places.server.kill();
+    await places.server.restart();
+    await decide(places.server, run.id, "reject");
+    await places.server.kill();
+    await places.server.restart();
+    expect(await until(places.server, run.id, "completed", "failed")).toMatchObject({ output: "No" });
+    expect(places.endpoint.seen).toHaveLength(0);
+    expect(places.model.asked).toHaveLength(2);
+  });
+
+  /** The model asks for two tickets and then for one, by what it reads. */
+  const think = ({ body }: { body: Data }) => {
+    const read = body.messages.filter(({ role }: Data) => role === "tool").length;
+    if (read === 0) return toolCalls(["createTicket", { title: "A" }], ["createTicket", { title: "B" }]);
+    return read === 2 ? toolCall("createTicket", { title: "C" }) : `${read} tickets`;
+  };
+
+  test(
+    "at any moment, each assistant ends as it would have, with one key for each of its calls",
+    { timeout: 120_000 },
+    async () => {
+      places.model.think = think;
+      places.endpoint.answer = ok({ id: 1 });
+      const agentId = await agentOf(places.server, assistant({ tools: [ticket()] }));
+      const runs: string[] = [];
+      for (const pauseMs of [60, 140, 220]) {
+        const started = await Promise.allSettled(
+          Array.from({ length: 8 }, () => start(places.server, agentId, { question: "Three" })),
+        );
+        for (const one of started) if (one.status === "fulfilled") runs.push(one.value);
+        await sleep(pauseMs);
+        await places.server.kill();
+        await places.server.restart();
+      }
+      for (const id of runs)
+        expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "3 tickets" });
+      const steps: Data[] = [];
+      for (const id of runs) steps.push(...(await readRun(places.server, id)).steps);
+      const keysOf = {
+        model: places.model.asked.map(({ key }) => key),
+        tool: places.endpoint.seen.map(({ headers }) => headers["idempotency-key"]),
+      };
+      for (const [kind, asked] of Object.entries(keysOf)) {
+        const own = steps.filter((step) => step.kind === kind);
+        expect(own).toHaveLength(3 * runs.length);
+        expect(new Set(asked).size).toBe(own.length);
+        // A step that no kill interrupted has one attempt, and was asked for once.
+        expect(asked.length).toBeLessThanOrEqual(own.flatMap(({ attempts }) => attempts).length);
+      }
+    },
+  );
+});
