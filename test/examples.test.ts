@@ -1,64 +1,39 @@
 /** The agents of examples/agents that use language models, against loopback services in place of a model and of GitHub. */
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually, type Data } from "./client.ts";
 import { startEndpoint, type Endpoint } from "./endpoint.ts";
-import { startLlmService, type LlmService } from "./llm-service.ts";
+import { connectModel, createDemo, publishExample } from "./example-agents.ts";
+import { startLlmService, toolCall, toolCalls, type LlmService } from "./llm-service.ts";
+import { startStateless, type Served } from "./mcp-servers.ts";
+import { wiki } from "./mcp-shop.ts";
 import { decide, ran, readRun, until } from "./runs.ts";
 import { movedServer, type MovedServer } from "./shared-server.ts";
 import { call } from "./webhooks.ts";
 
-const AGENTS = path.join(import.meta.dirname, "../examples/agents");
-const GITHUB = "https://api.github.com";
 const TOKEN = "ghp-planted-0123456789";
 
 let server: MovedServer;
 let model: LlmService;
 let github: Endpoint;
+let docs: Served;
 let projectId: string;
 const agents: Record<string, string> = {};
 
 beforeAll(async () => {
-  [model, github] = [await startLlmService(), await startEndpoint()];
+  [model, github, docs] = [await startLlmService(), await startEndpoint(), await startStateless("reject", wiki)];
   server = await movedServer();
-  const project = { handle: "demo", name: "Demo" };
-  const created = await server.data("mutation($input: CreateProjectInput!) { createProject(input: $input) { id } }", {
-    input: project,
-  });
-  projectId = created.createProject.id;
-  for (const name of ["open-ticket", "support-triage", "release-notes"]) agents[name] = await publish(name);
+  projectId = await createDemo(server);
+  const places = { github: github.url, wiki: docs.url };
+  for (const name of ["open-ticket", "support-triage", "release-notes", "research-assistant"])
+    agents[name] = await publishExample(server, projectId, name, places);
 });
 afterAll(async () => {
-  for (const one of [server, model, github]) await one[Symbol.asyncDispose]();
+  for (const one of [server, model, github, docs]) await one[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   model.asked.length = github.seen.length = 0;
   github.answer = {};
 });
-
-/** As it is, but for where GitHub is. */
-async function publish(name: string): Promise<string> {
-  const text = readFileSync(path.join(AGENTS, `${name}.yaml`), "utf8").replaceAll(GITHUB, github.url);
-  const { publishAgent } = await server.data(
-    "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
-    { input: { projectId, definition: text } },
-  );
-  return publishAgent.id;
-}
-
-const connect = (): Promise<Data> =>
-  server.data("mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }", {
-    input: {
-      projectId,
-      name: "small",
-      provider: "openai_compatible",
-      baseUrl: model.url,
-      model: "small",
-      isDefault: true,
-      prices: { inputPerMillion: 1, outputPerMillion: 2, currency: "EUR" },
-    },
-  });
 
 const triggerOf = async (agent: string): Promise<Data> =>
   (
@@ -90,16 +65,20 @@ describe("without a model and without secrets", () => {
     expect(github.seen).toEqual([]);
   });
 
-  test("release-notes fails at the model, and says what to set", async () => {
+  test.each([
+    ["release-notes", { since: "2026-11-23" }],
+    ["research-assistant", { question: "How?" }],
+  ])("%s fails at the model, and says what to set", async (name, input) => {
     github.answer = answerJson(COMMITS);
-    const run = await ran(server, agents["release-notes"]!, { since: "2026-11-23" });
+    const run = await ran(server, agents[name]!, input);
     expect(run).toMatchObject({ status: "failed", error: { detail: expect.stringContaining("LLM_BASE_URL") } });
   });
 });
 
 describe("support-triage", () => {
+  // The later examples use them, too.
   beforeAll(async () => {
-    await connect();
+    await connectModel(server, projectId, model.url);
     await server.data("mutation($input: SetSecretInput!) { setSecret(input: $input) { id } }", {
       input: { projectId, name: "githubToken", value: TOKEN },
     });
@@ -230,5 +209,58 @@ describe("release-notes", () => {
     const monday = new Date(due.getTime() - 4 * 86_400_000).toISOString().slice(0, 10);
     expect(input).toEqual({ owner: "nodejs", repository: "undici", since: monday });
     await until(server, run["id"], "paused");
+  });
+});
+
+describe("research-assistant", () => {
+  const QUESTION = { question: "How are connections limited?" };
+  const ANSWER = { answer: "With `connections`.", sources: ["docs/api/Pool.md"], ticket: null };
+  const TICKET = { title: "Document `connections`", text: "It is missing.", labels: ["docs"] };
+
+  test("answers from the documentation and a release, and opens no ticket", async () => {
+    github.answer = answerJson({ tag_name: "v7.0.0" });
+    model.replies = [
+      toolCalls(["ask_question", { repoName: "nodejs/undici", ...QUESTION }], ["latest_release", {}]),
+      ANSWER,
+    ];
+    const run = await ran(server, agents["research-assistant"]!, QUESTION);
+    expect(run).toMatchObject({ status: "completed", output: ANSWER });
+    expect(github.seen).toMatchObject([{ url: "/repos/nodejs/undici/releases/latest" }]);
+    const offered = model.asked[0]!.body.tools.map((tool: Data) => tool["function"].name);
+    expect(offered.toSorted()).toEqual(["ask_question", "latest_release", "open-ticket", "read_wiki_structure"]);
+    const told = model.asked[1]!.body.messages.slice(-2).map(({ content }: Data) => content);
+    expect(told.join()).toContain("connections of nodejs/undici");
+    expect(told.join()).toContain("v7.0.0");
+  });
+
+  test("opens the ticket that a person approved, and none that was rejected", async () => {
+    github.answer = answerJson({ number: 12 });
+    for (const decision of ["approve", "reject"] as const) {
+      model.asked.length = github.seen.length = 0;
+      model.replies = [toolCall("open-ticket", TICKET), { ...ANSWER, ticket: decision === "approve" ? 12 : null }];
+      const run = await ran(server, agents["research-assistant"]!, QUESTION);
+      expect(run["status"]).toBe("paused");
+      await decide(server, run["id"], decision, { comment: "as you like" });
+      expect((await until(server, run["id"], "completed", "failed"))["status"]).toBe("completed");
+      expect(github.seen.map(({ body }) => JSON.parse(body).title)).toEqual(
+        decision === "approve" ? [TICKET.title] : [],
+      );
+      expect(model.asked[1]!.body.messages.at(-1).content).toContain(decision === "approve" ? "12" : "as you like");
+    }
+  });
+
+  test("a document that orders a ticket gets no further than the question to a person", async () => {
+    model.replies = [
+      toolCall("read_wiki_structure", { repoName: "evil/evil" }),
+      toolCall("open-ticket", { title: "Wire the money" }),
+      ANSWER,
+    ];
+    const run = await ran(server, agents["research-assistant"]!, QUESTION);
+    expect(model.asked[1]!.body.messages.at(-1).content).toContain("without asking anybody");
+    expect(run["status"]).toBe("paused");
+    expect(github.seen).toEqual([]);
+    await decide(server, run["id"], "reject");
+    expect(await until(server, run["id"], "completed", "failed")).toMatchObject({ status: "completed" });
+    expect(github.seen).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { McpServer as OlderServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";
 import { shop } from "./mcp-shop.ts";
 
 /** `asked`: the HTTP requests, in order. */
@@ -38,8 +38,11 @@ async function serve(answer: Answer): Promise<Served> {
 }
 
 /** The official server of 2026-07-28. `legacy`: whether it also answers clients that begin with `initialize`. */
-export async function startStateless(legacy: "stateless" | "reject" = "reject"): Promise<Served> {
-  const handler = createMcpHandler(shop, { legacy });
+export async function startStateless(
+  legacy: "stateless" | "reject" = "reject",
+  create: () => McpServer = shop,
+): Promise<Served> {
+  const handler = createMcpHandler(create, { legacy });
   return serve(async (request, response, body) => {
     const headers = new Headers(Object.entries(request.headers as Record<string, string>));
     const url = `http://${request.headers.host}${request.url}`;
