@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
-import { held, json, send, startLlmService, type LlmService } from "./llm-service.ts";
+import { held, json, send, startLlmService, toolCall, type LlmService } from "./llm-service.ts";
 import { PROTOCOLS } from "./model-protocols.ts";
 import { agentOf, ENDED, runOf, until } from "./runs.ts";
 
@@ -133,6 +133,24 @@ test("each message may have its own, and a question that is asked again shows th
   ];
   expect(model.asked.map(({ body }) => body.messages.slice(0, 3))).toEqual([shown, shown]);
   expect(asked).toEqual(["/photo.png", "/sales.csv", "/photo.png", "/sales.csv"]);
+});
+
+test("an assistant sees them with each of its questions", async () => {
+  model.replies = [toolCall("note", {}), "A receipt"];
+  const note = { name: "note", description: "Notes.", parameters: { type: "object" } };
+  const tools = [{ http: { ...note, call: { method: "get", endpoint: `${host}/notes` } } }];
+  const given = { connection: "sees", prompt: "What is this?", files: [`${host}/photo.png`], tools };
+  const run = await runOf(server, `do: [{look: ${JSON.stringify({ call: "assistant:1.0.0@default", with: given })}}]`);
+  expect(run).toMatchObject({ status: "completed", output: "A receipt" });
+  expect(run.steps[0].input.messages[0].files).toEqual(given.files);
+  const shown = { role: "user", content: [image(PNG), { type: "text", text: "What is this?" }] };
+  expect(model.asked.map(({ body }) => body.messages[0])).toEqual([shown, shown]);
+  const few = { ...given, limits: { tokens: 2_000 } };
+  const { error } = await runOf(
+    server,
+    `do: [{look: ${JSON.stringify({ call: "assistant:1.0.0@default", with: few })}}]`,
+  );
+  expect(error.detail).toContain("limits.tokens (2000) is reached: so far 0 iterations");
 });
 
 test.each(Object.keys(PROTOCOLS))("%s is shown images and PDFs in its own protocol", async (provider) => {

@@ -1,6 +1,8 @@
 /** The requests of a page: an answer that is lost or late, a rejection without the form, and what would be lost by leaving. */
 import type { Browser, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startEndpoint } from "../endpoint.ts";
+import { startLlmService, toolCall } from "../llm-service.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { expectGoodLooks, sharedBrowser, Person, sendDecisions } from "./ui.ts";
 
@@ -60,6 +62,43 @@ test("a question with a field that must be filled in is rejected without it, and
     await sendDecisions(page);
     await expect.poll(() => page.title(), { timeout: 20_000 }).toContain("completed");
   }
+});
+
+test("the arguments of a tool call are a form, and the tool is called with what stands in it", async () => {
+  await using model = await startLlmService();
+  await using endpoint = await startEndpoint();
+  endpoint.answer = { headers: { "content-type": "application/json" }, body: '{"id":7}' };
+  model.replies = [toolCall("createTicket", { title: "Printer", pages: 3 }), "Done"];
+  const input = { projectId: server.world.projectId, name: "tickets", provider: "openai_compatible", model: "small" };
+  await server.data("mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }", {
+    input: { ...input, baseUrl: model.url },
+  });
+  const parameters = {
+    type: "object",
+    properties: { title: { type: "string", title: "Title" }, pages: { type: "integer", maximum: 9 } },
+    required: ["title"],
+  };
+  const call = { method: "post", endpoint: `${endpoint.url}/tickets`, body: "${ $arguments }" };
+  const tool = { name: "createTicket", description: "Opens a ticket.", parameters, call, approval: true };
+  const work = {
+    call: "assistant:1.0.0@default",
+    with: { connection: "tickets", prompt: "Go", tools: [{ http: tool }] },
+  };
+  const runId = await start(await publish("opens-tickets", `do: [{work: ${JSON.stringify(work)}}]`));
+  const { page } = person;
+  await person.go(`/runs/${runId}`);
+  const asked = page.getByRole("region", { name: "Approval: May createTicket be called?" });
+  await asked.getByLabel("Title").fill("Scanner");
+  await asked.getByLabel("pages").fill("10");
+  await expectGoodLooks(page, "the arguments of a tool call");
+  await asked.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
+  await asked.getByText("pages must be at most 9").waitFor();
+  await asked.getByLabel("pages").fill("4");
+  await asked.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
+  await expect.poll(async () => (await server.data(`{ run(id: "${runId}") { status } }`)).run.status).toBe("completed");
+  expect(endpoint.seen.map(({ body }) => JSON.parse(body))).toEqual([{ title: "Scanner", pages: 4 }]);
 });
 
 test("a number of many digits is typed, sent and shown with all of them", async () => {

@@ -10,6 +10,7 @@ import type { Frame } from "./frame.ts";
 import type { JournalStep } from "./journal/loaded-run.ts";
 import { prepareApproval } from "./question.ts";
 import type { WholeApproval } from "./run/run.ts";
+import { keptToolCall, type ToolCall } from "./run/tool-call.ts";
 
 export type Decision = {
   approved: boolean;
@@ -19,12 +20,19 @@ export type Decision = {
   decidedAt: string | null;
 };
 
-/** `ask` is called once and returns the question as an approval's arguments. Throws `timeout` if nobody decides in time. */
-export async function askPerson(frame: Frame, ask: () => JsonObject | Promise<JsonObject>): Promise<Decision> {
+/**
+ * `ask` is called once and returns the question as an approval's arguments. `toolCall`: the call that the person decides on.
+ * Throws `timeout` if nobody decides in time.
+ */
+export async function askPerson(
+  frame: Frame,
+  ask: () => JsonObject | Promise<JsonObject>,
+  toolCall?: ToolCall,
+): Promise<Decision> {
   const { execution, step, scope } = frame;
   const { journal, shared } = execution;
   let isNew = step.state.approvalId === undefined;
-  if (isNew) open(execution, await ask(), step);
+  if (isNew) open(execution, await ask(), step, toolCall);
   const id = step.state.approvalId!;
   const { organizationId } = journal.head;
   for (; ; isNew = false) {
@@ -43,7 +51,7 @@ export async function askPerson(frame: Frame, ask: () => JsonObject | Promise<Js
   }
 }
 
-function open(execution: Execution, values: JsonObject, step: JournalStep): void {
+function open(execution: Execution, values: JsonObject, step: JournalStep, toolCall: ToolCall | undefined): void {
   const { journal } = execution;
   const { head } = journal;
   const question = prepareApproval(values);
@@ -65,7 +73,7 @@ function open(execution: Execution, values: JsonObject, step: JournalStep): void
     question: question.question,
     context: text(question.context),
     assignee: question.assignee ?? null,
-    form: text(question.form),
+    form: text(toolCall ? keptToolCall(toolCall) : question.form),
     expires_at: step.state.until ?? null,
     created_at: now,
     decided_at: null,

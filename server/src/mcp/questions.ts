@@ -1,6 +1,7 @@
 /** Open approvals of a run as forms that the client shows to a person. */
 import { inputFields, type FormField } from "../definition/form/form.ts";
 import type { Approval, Run } from "../execution/run/run.ts";
+import { formIn } from "../execution/run/tool-call.ts";
 import { isFinal } from "../execution/run/states.ts";
 import { Refusal } from "../lib/errors.ts";
 import { encodeId } from "../lib/ids.ts";
@@ -22,7 +23,8 @@ export async function openQuestions(mcp: Mcp, call: Call, run: Run): Promise<Jso
   const contexts = await readContexts(mcp, call, approvals);
   for (const [index, approval] of approvals.entries()) {
     const form = await readPayload(mcp, call, approval.form, { of: "approval", id: approval.id, column: "form" });
-    const requestedSchema = elicitationSchema(form?.value as JsonObject | undefined);
+    // A tool call is approved as it is; only `decide_approval` changes its arguments.
+    const requestedSchema = elicitationSchema(formIn(form?.value as JsonObject | undefined));
     if (!requestedSchema) continue;
     questions[encodeId("approval", approval.id)] = {
       method: "elicitation/create",

@@ -1,6 +1,7 @@
 /** The tools beside the agents: what becomes of runs, and approvals. */
 import { checkInput, misfitOf } from "../definition/form/check-input.ts";
 import type { Approval } from "../execution/run/run.ts";
+import { toolCallIn } from "../execution/run/tool-call.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { notFound } from "../lib/errors.ts";
 import { decodeId, encodeId, type Id, type Kind } from "../lib/ids.ts";
@@ -111,7 +112,10 @@ const DEFINITIONS: Record<RunTool, Definition> = {
 };
 
 /** The values of an approval's form, which no form of ours has a field for. */
-const ANSWER = { description: "The values of the approval's form, as list_approvals shows it." };
+const ANSWER = {
+  description:
+    "The values of the approval's form, as list_approvals shows it. For a tool call: {arguments}, to have it called with others.",
+};
 
 /** Those that the caller's scopes allow. */
 export const runTools = (call: Call): Tool[] =>
@@ -156,12 +160,16 @@ async function listOpen(mcp: Mcp, call: Call, { runId }: JsonObject): Promise<To
 async function shown(mcp: Mcp, call: Call, approval: Approval): Promise<object> {
   const { id, runId, question, assignee, expiresAt, createdAt } = approval;
   const of = "approval";
+  const kept = await readPayload(mcp, call, approval.form, { of, id, column: "form" });
+  const toolCall = toolCallIn(kept?.value as JsonObject | undefined);
+  const { name, arguments: given, parameters } = toolCall ?? {};
+  const asked = toolCall ? { form: null, toolCall: { name, arguments: given, parameters } } : { form: kept };
   return {
     approvalId: encodeId("approval", id),
     runId: encodeId("run", runId),
     question,
     context: await readPayload(mcp, call, approval.context, { of, id, column: "context" }),
-    form: await readPayload(mcp, call, approval.form, { of, id, column: "form" }),
+    ...asked,
     assignee,
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? null,

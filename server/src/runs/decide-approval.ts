@@ -13,6 +13,7 @@ import { partitionOf } from "../storage/partitions.ts";
 import { APPROVAL_COLUMNS, approvalFromRow } from "../execution/journal/read-rows.ts";
 import { readWholeApproval } from "../execution/journal/read-approval.ts";
 import type { Approval, WholeApproval } from "../execution/run/run.ts";
+import { toolAnswerProblem, toolCallIn } from "../execution/run/tool-call.ts";
 import { readApproval } from "./read/read.ts";
 import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
 import { DUE_SQL, hintDue } from "./wake-run.ts";
@@ -22,7 +23,7 @@ export type Decision = {
   approvalId: ApprovalId;
   decision: "approve" | "reject";
   comment?: string;
-  /** The answers to the approval's form. */
+  /** The answers to the approval's form, or `{arguments}` of a tool call. */
   answer?: Json;
 };
 
@@ -32,7 +33,7 @@ export const canDecide = ({ status, expiresAt }: Approval, { scopes }: Caller, n
 
 /**
  * Returns when the run goes on, if nothing else of it waits for a person. A repeat by the same caller returns the same. Throws
- * NOT_FOUND; CONFLICT if it is decided otherwise, expired or withdrawn; BAD_USER_INPUT if the answer does not fit the form.
+ * NOT_FOUND; CONFLICT if it is decided otherwise, expired or withdrawn; BAD_USER_INPUT if the answer does not fit the form or the tool.
  */
 export async function decideApproval(runs: Runs, caller: Acting, decision: Decision): Promise<Approval> {
   const approval = reached(caller, await readWholeApproval(runs.database, caller.organizationId, decision.approvalId));
@@ -70,7 +71,8 @@ function isSame(now: WholeApproval, caller: Caller, decision: Decision): boolean
 
 function checkedAnswer(approval: WholeApproval, decision: Decision): Json | undefined {
   const { value, problems } = answerOf(approval, decision);
-  if (problems) throw misfitOf("the answer does not fit the approval's form", problems, "input.answer");
+  const asked = toolCallIn(approval.form) ? "tool" : "approval's form";
+  if (problems) throw misfitOf(`the answer does not fit the ${asked}`, problems, "input.answer");
   return value;
 }
 
@@ -78,6 +80,11 @@ function answerOf(
   { form }: WholeApproval,
   { decision, answer }: Decision,
 ): { value?: Json | undefined; problems?: FieldProblem[] | undefined } {
+  const toolCall = toolCallIn(form);
+  if (toolCall) {
+    const problem = toolAnswerProblem(toolCall, answer, "input.answer");
+    return problem ? { problems: [problem] } : { value: answer };
+  }
   if (!form || (decision === "reject" && answer === undefined)) return { value: answer };
   return checkInput(form, answer ?? {}, "input.answer");
 }

@@ -4,6 +4,7 @@
  * word for it in messages, `x-alone` the keys that exclude each other (`x-because`: why); `x-choose` and `x-value` are explained in
  * schema-walk.ts. Whatever the profile accepts, the DSL 1.0.3's own schema accepts too.
  */
+import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { AUTHENTICATION_SCHEMAS } from "./profile-authentication.ts";
 import { FORM_SCHEMAS } from "./profile-forms.ts";
@@ -22,7 +23,7 @@ import {
 import { VISIBLE } from "../../lib/text.ts";
 import { TASK_SCHEMAS } from "./profile-tasks.ts";
 import { REFUSED } from "../schema/refusals.ts";
-import type { SchemaObject } from "../schema/schema-walk.ts";
+import { SchemaWalk, TooCostly, type SchemaObject } from "../schema/schema-walk.ts";
 
 /** Names are shown on one line and stored in columns of type text, which cannot hold NUL. */
 const ONE_LINE = "^[^\\p{Cc}\\p{Surrogate}]*$";
@@ -97,6 +98,17 @@ function schemaOf(name: "form" | "schema"): SchemaObject {
     resource: refused(REFUSED.resource),
   };
   return object("schema", properties, ["document"]);
+}
+
+/** Whether the properties of a JSON Schema are such that a form can have them as its fields. */
+export function isForm({ type, properties, required = [] }: JsonObject): boolean {
+  const form = { type: type ?? "object", properties: properties ?? {}, required };
+  try {
+    return new SchemaWalk({ ...ref("form"), $defs: PROFILE["$defs"] }, { most: 1 }).check(form).violations.length === 0;
+  } catch (error) {
+    if (error instanceof TooCostly) return false;
+    throw error;
+  }
 }
 
 export const PROFILE: SchemaObject = {

@@ -1,16 +1,22 @@
 /** Asks a person before a tool is called, where the author wants that. */
-import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { isDeepStrictEqual } from "node:util";
+import { isForm } from "../../definition/profile/profile.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { askPerson, type Decision } from "../ask-person.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
+import { changedArguments, type ToolCall } from "../run/tool-call.ts";
 import type { OwnStep } from "../steps.ts";
 import { truthy } from "../variables.ts";
 import { withArguments } from "./call-tool.ts";
 import type { Wish } from "./conversation.ts";
 import type { OfferedTool } from "./offered-tools.ts";
 
-/** The call as it may be made, or what the model reads instead. `waitedMs`: how long a person took. */
-export type Approved = { waitedMs: number } & ({ arguments: JsonObject } | { refusal: string });
+/**
+ * The call as it may be made, or what the model reads instead. `waitedMs`: how long a person took. `note`: what the model reads
+ * before the call's answer.
+ */
+export type Approved = { waitedMs: number } & ({ arguments: JsonObject; note?: string } | { refusal: string });
 
 /** `key`: of the question's step. */
 type Asking = { isAsked: boolean; key: string; own: OwnStep };
@@ -31,14 +37,23 @@ export async function approvedCall(
     if (!truthy(await evaluate(execution, approval, input, variables))) return { arguments: given, waitedMs: 0 };
   }
   const outcome = await own({ name: tool.name, kind: "approval", key }, (inner) =>
-    askPerson(inner, () => ({
-      question: `May ${tool.name} be called?`,
-      context: { tool: tool.name, arguments: given } as Json,
-    })),
+    askPerson(
+      inner,
+      () => ({ question: `May ${tool.name} be called?`, context: { tool: tool.name, arguments: given } }),
+      toolCallOf(tool, given),
+    ),
   );
   if (outcome.error) throw outcome.error;
-  const { approved, comment } = outcome.output as unknown as Decision;
+  const { approved, comment, answer } = outcome.output as unknown as Decision;
   const waitedMs = outcome.step.finishedAt! - outcome.step.startedAt;
-  if (approved) return { arguments: given, waitedMs };
-  return { refusal: `A person refused this call${comment === null ? "." : `: ${comment}`}`, waitedMs };
+  if (!approved) return { refusal: `A person refused this call${comment === null ? "." : `: ${comment}`}`, waitedMs };
+  const changed = changedArguments(answer);
+  if (changed === undefined || isDeepStrictEqual(changed, given)) return { arguments: given, waitedMs };
+  const note = `A person changed the arguments to ${JSON.stringify(changed)}. The answer is:\n`;
+  return { arguments: changed, note, waitedMs };
+}
+
+function toolCallOf({ name, parameters, check }: OfferedTool, given: JsonObject): ToolCall {
+  const fits = isForm(parameters);
+  return { name, arguments: given, parameters, isChecked: check !== undefined || fits, isForm: fits };
 }

@@ -227,10 +227,11 @@ export class Assistant {
       this.#inTime(inner, until, (frame) => callTool(this.#reach, frame, tool, approved.arguments)),
     );
     await this.#countChild(tool, outcome.step.state.childId);
-    const { waitedMs } = approved;
-    if (outcome.error) return { said: { text: failureText(outcome.error), trouble: "failed" }, waitedMs };
+    const { waitedMs, note = "" } = approved;
+    if (outcome.error) return { said: { text: note + failureText(outcome.error), trouble: "failed" }, waitedMs };
     const { output } = outcome;
-    return { said: { text: typeof output === "string" ? output : JSON.stringify(output), trouble: null }, waitedMs };
+    const text = typeof output === "string" ? output : JSON.stringify(output);
+    return { said: { text: note + text, trouble: null }, waitedMs };
   }
 
   /** The step shows what the model asked for. */

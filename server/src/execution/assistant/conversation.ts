@@ -19,6 +19,9 @@ export type Turn = {
 /** A model's tokens have about this many bytes; more in most languages, so that too many are expected rather than too few. */
 const BYTES_PER_TOKEN = 3;
 
+/** The tokens of a file until the provider has counted them: an image has a thousand or two. */
+const FILE_TOKENS = 2_000;
+
 export class Conversation {
   readonly messages: UnreadMessage[] = [];
   readonly #limits: AssistantLimits;
@@ -37,6 +40,8 @@ export class Conversation {
     this.#limits = limits;
     this.#unreadBytes = Buffer.byteLength(told);
     for (const [index, message] of unread(asked).entries()) this.#add(message, asked[index]!.content);
+    const files = asked.reduce((sum, message) => sum + (message.files?.length ?? 0), 0);
+    this.#unreadBytes += files * FILE_TOKENS * BYTES_PER_TOKEN;
   }
 
   #add(message: UnreadMessage, text: string): void {

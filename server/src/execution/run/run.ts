@@ -110,7 +110,7 @@ export type Approval = {
   question: string;
   context: Payload | null;
   assignee: string | null;
-  /** A JSON schema. */
+  /** A JSON schema, or a tool call (tool-call.ts). */
   form: Payload | null;
   expiresAt: Date | null;
   createdAt: Date;

@@ -30,6 +30,7 @@ import type { ModelUsage } from "../../runs/read/model-usage.ts";
 import type { StepCount } from "../../runs/read/step-counts.ts";
 import type { ErrorResponse } from "../../definition/workflow-error.ts";
 import type { Approval, Attempt, HttpResponse, Run, RunError, Step } from "../../execution/run/run.ts";
+import type { ToolCall } from "../../execution/run/tool-call.ts";
 import type { Badges } from "../../runs/handle/badge-counts.ts";
 import type { Count } from "../../runs/read/count-runs.ts";
 import type { RunEvent } from "../../runs/watch/watch-run-events.ts";
@@ -112,6 +113,7 @@ export type Objects = {
   Attempt: Attempt;
   HttpResponse: HttpResponse;
   Approval: Approval;
+  ToolCall: ToolCall;
   Trigger: Trigger;
   TriggerPolicy: JsonObject;
   Firing: Firing;

@@ -1,10 +1,12 @@
 /** Approvals: questions that hold runs, and their decisions. */
 import type { JsonObject } from "../../lib/json/json.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { canDecide, decideApproval } from "../../runs/decide-approval.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
 import type { Approval } from "../../execution/run/run.ts";
+import { formIn, toolCallIn } from "../../execution/run/tool-call.ts";
 import { fieldsOf } from "../context/form-fields.ts";
 import { readPayload } from "../context/payloads.ts";
 import { checkFilter, requireFound, idOf, listOf, optionalIds } from "../context/arguments.ts";
@@ -14,10 +16,43 @@ import { actingOf, callerOf, type Context } from "../context/context.ts";
 import type { Enums } from "../builder/enums.ts";
 
 export function addApprovals(builder: Builder, enums: Enums): void {
+  addToolCall(builder);
   addApproval(builder, enums);
   addConnection(builder, "Approval");
   addQueries(builder, enums);
   addDecide(builder, enums);
+}
+
+/** Its form, or the tool call in its place. */
+const readForm = (context: Context, { id, form }: Approval): ReturnType<typeof readPayload> =>
+  readPayload(context, form, { of: "approval", id, column: "form" });
+
+function addToolCall(builder: Builder): void {
+  builder.objectType("ToolCall", {
+    description:
+      "A tool call of an assistant that a person decides on. If it is approved, the tool is called once, with these arguments or with those in `answer.arguments` of the decision.",
+    fields: (t) => ({
+      name: t.exposeString("name", { scope: "inherited", description: "The tool." }),
+      arguments: t.field({
+        scope: "inherited",
+        type: "JSON",
+        description: "An object of the arguments that the model wants.",
+        resolve: ({ arguments: given }) => JsonText.ofValue(given),
+      }),
+      parameters: t.field({
+        scope: "inherited",
+        type: "JSON",
+        description: "JSON Schema of the arguments.",
+        resolve: ({ parameters }) => JsonText.ofValue(parameters),
+      }),
+      argumentFields: t.field({
+        scope: "inherited",
+        type: ["InputField"],
+        description: "The arguments as the fields of a form. Empty if they can't be shown as one.",
+        resolve: ({ isForm, parameters }, _, context) => fieldsOf(context, isForm ? parameters : undefined),
+      }),
+    }),
+  });
 }
 
 function addApproval(builder: Builder, enums: Enums): void {
@@ -49,16 +84,30 @@ function addApproval(builder: Builder, enums: Enums): void {
         scope: "runs:read",
         type: "JSON",
         nullable: true,
-        description: "JSON schema of the answer. Null if the approval has no form.",
-        resolve: ({ id, form }, _, context) => readPayload(context, form, { of: "approval", id, column: "form" }),
+        description: "JSON schema of the answer. Null if the approval has no form, or asks for a tool call.",
+        resolve: async (approval, _, context) => {
+          const text = await readForm(context, approval);
+          return text && formIn(text.value as JsonObject) ? text : null;
+        },
       }),
       answerFields: t.field({
         scope: "runs:read",
         type: ["InputField"],
         description: "The form's fields. Empty if the approval has no form.",
-        resolve: async ({ id, form }, _, context) => {
-          const text = await readPayload(context, form, { of: "approval", id, column: "form" });
-          return fieldsOf(context, text?.value as JsonObject | undefined);
+        resolve: async (approval, _, context) => {
+          const text = await readForm(context, approval);
+          return fieldsOf(context, formIn(text?.value as JsonObject | undefined));
+        },
+      }),
+      toolCall: t.field({
+        scope: "runs:read",
+        type: "ToolCall",
+        nullable: true,
+        description:
+          "The tool call of an assistant that waits for the decision. Null if the approval asks anything else.",
+        resolve: async (approval, _, context) => {
+          const text = await readForm(context, approval);
+          return toolCallIn(text?.value as JsonObject | undefined);
         },
       }),
       run: t.field({
@@ -119,7 +168,8 @@ function addApproval(builder: Builder, enums: Enums): void {
         scope: "runs:read",
         type: "JSON",
         nullable: true,
-        description: "The values of the form that came with the decision.",
+        description:
+          "The values of the form that came with the decision, or `{arguments}` if they were changed for a tool call.",
         resolve: ({ id, answer }, _, context) => readPayload(context, answer, { of: "approval", id, column: "answer" }),
       }),
     }),
@@ -199,7 +249,8 @@ function addDecide(builder: Builder, enums: Enums): void {
       answer: t.field({
         type: "JSON",
         required: false,
-        description: "The values of the approval's form. Without a form: any JSON value, or nothing.",
+        description:
+          "The values of the approval's form. For a tool call: `{arguments: {…}}` to change its arguments, or nothing. Otherwise any JSON value, or nothing.",
       }),
     }),
   });

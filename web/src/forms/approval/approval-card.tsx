@@ -11,8 +11,9 @@ import { JsonTable } from "../../components/json-table.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Time } from "../../components/time.tsx";
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { useKeys } from "../../lib/use-keys.ts";
-import { valuesFrom } from "../values.ts";
+import { canSay, valuesFrom, type FormField, type Values } from "../values.ts";
 import classes from "./approval-card.module.css";
 import { useDecision } from "./use-decision.ts";
 
@@ -132,10 +133,36 @@ function MayNot() {
   );
 }
 
+type Asked = {
+  fields: readonly FormField[];
+  /** `answer`: of a decision that was taken back or refused. */
+  initial: (answer?: Json) => Values;
+  answerOf: (values: JsonObject) => Json;
+};
+
+/** The form of an answer, or that of a tool call's arguments, which is empty if it can't say all of them. */
+function askedOf({ answerFields, toolCall }: ApprovalCardFragment): Asked {
+  if (!toolCall)
+    return {
+      fields: answerFields,
+      initial: (answer) => valuesFrom(answerFields, answer),
+      answerOf: (values) => values,
+    };
+  const { argumentFields } = toolCall;
+  const fields = canSay(argumentFields, toolCall.arguments) ? argumentFields : [];
+  return {
+    fields,
+    initial: (answer) => valuesFrom(fields, isObject(answer) ? answer["arguments"] : toolCall.arguments),
+    answerOf: (values) => ({ arguments: values }),
+  };
+}
+
 type FormProps = Pick<Props, "approval" | "onMade"> & { hasKeys: boolean; card: RefObject<HTMLElement | null> };
 
 /** Begins with the answers of a decision that was taken back or refused. */
-function DecisionForm({ approval: { id, question, answerFields }, onMade, hasKeys, card }: FormProps) {
+function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
+  const { id, question } = approval;
+  const { fields, initial, answerOf } = askedOf(approval);
   const keyOf = (key: string) => hasKeys && <Key>{key}</Key>;
   const { decisions } = useApi();
   const [kept] = useState(() => decisions.keptOf(id));
@@ -147,15 +174,15 @@ function DecisionForm({ approval: { id, question, answerFields }, onMade, hasKey
   }, [card, kept]);
   return (
     <InputForm
-      fields={answerFields}
-      {...(kept?.input.answer !== undefined && { initial: valuesFrom(answerFields, kept.input.answer) })}
+      fields={fields}
+      initial={initial(kept?.input.answer ?? undefined)}
       refused={kept?.refusal}
       sendsFields={(verb) => verb === "approve"}
       send={async (answer, verb) => {
         const decision = verb as Decision;
-        const withAnswer = decision === "approve" && answerFields.length > 0;
+        const withAnswer = decision === "approve" && fields.length > 0;
         decisions.make(
-          { approvalId: id, decision, ...(comment && { comment }), ...(withAnswer && { answer }) },
+          { approvalId: id, decision, ...(comment && { comment }), ...(withAnswer && { answer: answerOf(answer) }) },
           question,
         );
         if (card.current?.contains(document.activeElement)) card.current.focus({ preventScroll: true });
