@@ -16,7 +16,7 @@ import {
 } from "./assistants.ts";
 import { SET_SECRET } from "./audit.ts";
 import type { Data } from "./client.ts";
-import { ended, status, toolCall, toolCalls } from "./llm-service.ts";
+import { ended, events, status, toolCall, toolCalls } from "./llm-service.ts";
 import { result } from "./mcp-calls.ts";
 import { agentOf, ran, runOf, until } from "./runs.ts";
 
@@ -72,6 +72,48 @@ describe("the loop", () => {
     expect(places.endpoint.seen).toHaveLength(wanted);
     const results = places.model.asked[1]!.body.messages.filter(({ role }: Data) => role === "tool");
     expect(results.map(({ tool_call_id: id }: Data) => id)).toEqual(calls.map((_, at) => `call_${at + 1}`));
+  });
+
+  test("reads calls that come in pieces, and makes none of an answer that breaks off", async () => {
+    const chunk = (delta: object, more: object = {}) => ({
+      id: "1",
+      object: "chat.completion.chunk",
+      created: 1_800_000_000,
+      model: "m",
+      choices: [{ index: 0, delta, finish_reason: null, ...more }],
+    });
+    const call = (index: number, part: object, own: object = {}) =>
+      chunk({ tool_calls: [{ index, ...own, function: part }] });
+    const begun = [
+      chunk({ role: "assistant", content: "Two " }),
+      chunk({ content: "tickets." }),
+      call(0, { name: "createTicket", arguments: "" }, { id: "call_a", type: "function" }),
+      call(0, { arguments: '{"ti' }),
+      call(0, { arguments: 'tle": "A"}' }),
+      call(1, { name: "createTicket", arguments: '{"title"' }, { id: "call_b", type: "function" }),
+    ];
+    const rest = [
+      call(1, { arguments: ': "B"}' }),
+      chunk({}, { finish_reason: "tool_calls" }),
+      { ...chunk({}), choices: [], usage: { prompt_tokens: 30, completion_tokens: 9, total_tokens: 39 } },
+    ];
+    const stream = (parts: object[]) => events(parts.map((part) => `data: ${JSON.stringify(part)}\n\n`).join(""));
+    places.model.replies = [stream([...begun, ...rest]), "Done"];
+    const run = await ask({ tools: [ticket()] });
+    expect(run).toMatchObject({ status: "completed", output: "Done" });
+    expect(run.steps[1].output).toMatchObject({
+      text: "Two tickets.",
+      toolCalls: [{ arguments: { title: "A" } }, { arguments: { title: "B" } }],
+      usage: { inputTokens: 30, outputTokens: 9 },
+    });
+    expect(places.model.asked[1]!.body.messages.map(({ tool_call_id: id }: Data) => id).slice(-2)).toEqual([
+      "call_a",
+      "call_b",
+    ]);
+    places.model.replies = [stream(begun)];
+    const { error } = await ask({ tools: [ticket()] });
+    expect(error.type).toMatch(/communication$/);
+    expect(places.endpoint.seen).toHaveLength(2);
   });
 
   test("tokens and cost of all its questions are the run's", async () => {
