@@ -5,7 +5,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket } from "./assistants.ts";
 import type { Data } from "./client.ts";
-import { toolCall, toolCalls } from "./llm-service.ts";
+import { send, toolCall, toolCalls, type Reply } from "./llm-service.ts";
 import { agentOf, decide, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
@@ -177,8 +177,13 @@ describe("after `kill -9`", () => {
     expect(places.model.asked).toHaveLength(2);
   });
 
-  /** The model asks for two tickets and then for one, by what it reads. */
-  const think = ({ body }: { body: Data }) => {
+  /** The model asks for two tickets and then for one, by what it reads. It takes its time: a kill meets most of the runs. */
+  const slowly = (asked: { body: Data }): Reply => {
+    const reply = think(asked);
+    return (response) =>
+      void setTimeout(() => (typeof reply === "function" ? reply : send(String(reply)))(response), 50);
+  };
+  const think = ({ body }: { body: Data }): Reply => {
     const read = body.messages.filter(({ role }: Data) => role === "tool").length;
     if (read === 0) return toolCalls(["createTicket", { title: "A" }], ["createTicket", { title: "B" }]);
     return read === 2 ? toolCall("createTicket", { title: "C" }) : `${read} tickets`;
@@ -188,7 +193,7 @@ describe("after `kill -9`", () => {
     "at any moment, each assistant ends as it would have, with one key for each of its calls",
     { timeout: 120_000 },
     async () => {
-      places.model.think = think;
+      places.model.think = slowly;
       places.endpoint.answer = ok({ id: 1 });
       const agentId = await agentOf(places.server, assistant({ tools: [ticket()] }));
       const runs: string[] = [];
