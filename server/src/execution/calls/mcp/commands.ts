@@ -3,6 +3,7 @@ import { WorkflowError } from "../../../definition/workflow-error.ts";
 import { inTurns } from "../../../fairness/slices.ts";
 import { Slots } from "../../../fairness/slots.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import type { OrganizationId } from "../../../lib/ids.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { whyRefused, type AllowedCommand } from "../../../lib/mcp/allowed-commands.ts";
@@ -13,6 +14,7 @@ import type { Answer, Line } from "./conversation.ts";
 import { readerOf, type Way } from "./reader.ts";
 import { replyOf } from "./reply.ts";
 import { RunningCommand, type Started } from "./running-command.ts";
+import { Starts } from "./starts.ts";
 
 export type McpCommands = {
   allowed: readonly AllowedCommand[];
@@ -20,10 +22,12 @@ export type McpCommands = {
   environment: Record<string, string>;
   clock: Clock;
   slots: Slots;
+  starts: Starts;
 };
 
-export const createMcpCommands = (options: Omit<McpCommands, "slots">): McpCommands => ({
+export const createMcpCommands = (options: Omit<McpCommands, "slots" | "starts">): McpCommands => ({
   ...options,
+  starts: new Starts(),
   slots: new Slots(LIMITS.mcpCommands, 1 / 2),
 });
 
@@ -44,18 +48,7 @@ export async function withCommand(
   const timedOut = (): Error =>
     WorkflowError.of("timeout", `${command} did not answer in full within ${limitMs / 1_000} s`);
   using interruption = new Interruption(signal, commands.clock, leftMs(), timedOut);
-  await slot(commands.slots, organizationId, interruption);
-  let running: RunningCommand;
-  try {
-    interruption.throwIfEnded();
-    running = new RunningCommand(
-      { ...wanted, environment: { ...commands.environment, ...environment } },
-      commands.clock,
-    );
-  } catch (error) {
-    commands.slots.release(organizationId);
-    throw error;
-  }
+  const running = await started(commands, wanted, organizationId, interruption);
   void running.gone.then(() => commands.slots.release(organizationId));
   interruption.stop = (reason) => running.kill(reason);
   try {
@@ -67,10 +60,27 @@ export async function withCommand(
   }
 }
 
-async function slot(slots: Slots, organizationId: Way["context"]["organizationId"], interruption: Interruption) {
+/** Waits until it may be started. Throws what ends the call first. */
+async function started(
+  { slots, starts, clock, environment }: McpCommands,
+  wanted: Started,
+  organizationId: OrganizationId,
+  interruption: Interruption,
+): Promise<RunningCommand> {
   const over = new AbortController();
   interruption.stop = () => over.abort();
   if (!(await slots.take(organizationId, over.signal))) interruption.throwIfEnded();
+  try {
+    if (!(await starts.take(organizationId, over.signal))) interruption.throwIfEnded();
+    const whole = { ...wanted, environment: { ...environment, ...wanted.environment } };
+    return starts.start(organizationId, () => {
+      interruption.throwIfEnded();
+      return new RunningCommand(whole, clock);
+    });
+  } catch (error) {
+    slots.release(organizationId);
+    throw error;
+  }
 }
 
 /** The end of its error output that an error repeats. */
