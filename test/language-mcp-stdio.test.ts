@@ -123,6 +123,12 @@ describe("a command", () => {
     ]);
   });
 
+  test("that ends and leaves a process behind is not survived by it", async () => {
+    const file = pidFile();
+    expect((await outputOf(shell("leaves", file))).structuredContent).toEqual({});
+    await eventually(() => !isRunning(file));
+  });
+
   test("that stays after its answer is ended two seconds later", async () => {
     const file = pidFile();
     expect((await outputOf(shell("stays", file))).structuredContent).toEqual({});

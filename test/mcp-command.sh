@@ -33,6 +33,11 @@ asks)
   read -r roots
   tell "[$pong,$roots]"
   ;;
+leaves)
+  sleep 1000 >&2 &
+  echo $! > "$2"
+  tell '{}'
+  ;;
 stays)
   tell '{}'
   trap '' TERM
