@@ -214,6 +214,17 @@ describe("a command that hangs", () => {
     await eventually(() => !isRunning(file));
   });
 
+  test("keeps no other call of its organization from being searched for its secrets", async () => {
+    const secret = { environment: { TOKEN: "${ $secrets.mcpToken }" } };
+    const file = pidFile();
+    const uses = "use: {secrets: [mcpToken]}";
+    const hangs = `${uses}\ndo: [${taskOf({ ...shell("hangs", file), ...secret })}]`;
+    const id = await start(server, await agentOf(server, hangs));
+    await eventually(() => isRunning(file));
+    expect((await outputOf({ ...shell("tells"), ...secret })).structuredContent.token).toBe("[redacted]");
+    await server.data(`mutation { cancelRun(runId: "${id}") { id } }`);
+  });
+
   test("is killed with the server, however that ends, and started again by the next", async () => {
     const { id, file } = await hanging();
     const pid = fs.readFileSync(file, "utf8");

@@ -112,9 +112,10 @@ function lineTo(command: string, running: RunningCommand, way: Way): Line {
     revisions: REVISIONS,
     async post({ id, body }, taken) {
       running.send(body!);
-      const answered = (): Promise<Answer> =>
-        id === undefined ? Promise.resolve({ from: command, response: responseOf(NOTHING), reply: {} }) : answer(id);
-      await reader.read(answered, taken);
+      const none = { from: command, response: responseOf(NOTHING), reply: {} };
+      // Before it is read: only one answer of an organization is searched for credentials at a time.
+      const answered = id === undefined ? none : await answer(id);
+      await reader.read(async () => answered, taken);
     },
   };
 }
