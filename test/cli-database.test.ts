@@ -122,12 +122,18 @@ describe("beside the running server", () => {
       requestsPerMinute: 5000,
     });
     expect(await limitNow()).toBe(5_000);
+    expect(await cliJson<any>([...planned, "5000", "--model-tokens", "7000000"], { env })).toMatchObject({
+      requestsPerMinute: 5000,
+      modelTokensPerDay: 7_000_000,
+    });
     expect(await cliJson<any>([...planned, "0"], { env })).toMatchObject({ requestsPerMinute: null });
     expect(await limitNow()).toBeNull();
     for (const wrong of [
       ["Acme Ltd", "free"],
       [org.organizationId, "gold"],
       [org.organizationId, "free", "--per-minute", "5"],
+      [org.organizationId, "free", "--model-tokens", "5"],
+      [org.organizationId, "enterprise", "--model-tokens", "1.5"],
     ]) {
       const { code, stdout, stderr } = await cli(["org", "set-plan", ...wrong], { env });
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

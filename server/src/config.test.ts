@@ -128,6 +128,11 @@ test.for([
   [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1" }, "LLM_BASE_URL and LLM_MODEL must be set together"],
   [{ LLM_MODEL: "qwen3:8b" }, "LLM_BASE_URL and LLM_MODEL must be set together"],
   [{ LLM_API_KEY: "sk-1" }, "LLM_API_KEY is for LLM_BASE_URL and LLM_MODEL, which are not set"],
+  [{ LLM_PRICES: "1,2" }, "LLM_PRICES is for LLM_BASE_URL and LLM_MODEL, which are not set"],
+  ...["1", "1,x", "-1,2", "1,2000000", "1,2,3,euro"].map((LLM_PRICES): [object, string] => [
+    { LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_PRICES },
+    "LLM_PRICES must be prices of a million tokens",
+  ]),
   [{ LLM_BASE_URL: "api.example.com/v1", LLM_MODEL: "m" }, "LLM_BASE_URL must be the URL of an OpenAI-compatible API"],
   [{ LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_API_KEY: "sk 1" }, "LLM_API_KEY must be"],
 ] as [Record<string, string>, string][])("%o is one mistake that names %s", ([environment, name]) => {

@@ -82,6 +82,20 @@ const llmKey: Reader<string> = (value) => {
   return value;
 };
 
+const PRICES = /^(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)(?:,(\d+(?:\.\d+)?))?(?:,([A-Z]{3}))?$/;
+
+const llmPrices: Reader<LlmPrices> = (value) => {
+  const [, input, output, cached, currency = "USD"] = PRICES.exec(value.replaceAll(" ", "")) ?? [];
+  const [inputPerMillion, outputPerMillion] = [Number(input), Number(output)];
+  const cachedInputPerMillion = cached === undefined ? null : Number(cached);
+  // The negation holds also where it is no number.
+  if (!(Math.max(inputPerMillion, outputPerMillion, cachedInputPerMillion ?? 0) <= LIMITS.modelPricePerMillion))
+    throw new Mistake(
+      `must be prices of a million tokens in and out, of 0 to ${LIMITS.modelPricePerMillion}, like 0.15,0.60 or 0.15,0.60,0.075,EUR`,
+    );
+  return { inputPerMillion, outputPerMillion, cachedInputPerMillion, currency };
+};
+
 const isOrigin = (value: string): boolean => {
   const url = urlOf(value);
   return url !== undefined && /^https?:$/.test(url.protocol) && url.origin === value;
@@ -147,6 +161,10 @@ export const SETTINGS = {
   ),
   LLM_MODEL: optional("The model's name there. See `LLM_BASE_URL`.", text),
   LLM_API_KEY: optional("The key for it, if it wants one. See `LLM_BASE_URL`.", llmKey),
+  LLM_PRICES: optional(
+    "What a million of its tokens cost, as `in,out`, `in,out,cached` or with a currency, like `0.15,0.60,0.075,EUR`; without one in USD. See `LLM_BASE_URL`. Default: its costs are not known.",
+    llmPrices,
+  ),
   METRICS_PORT: optional(
     "Another port, which serves `/metrics` without a credential; 0 takes a free one. Default: none, and `/metrics` needs a key.",
     port,
@@ -172,11 +190,19 @@ type OptionalName =
   | "LLM_BASE_URL"
   | "LLM_MODEL"
   | "LLM_API_KEY"
+  | "LLM_PRICES"
   | "METRICS_PORT"
   | "ADMIN_EMAIL"
   | "ADMIN_PASSWORD"
   | "SECRET_KEY";
 type Read = Omit<Values, OptionalName> & { [Name in OptionalName]: Values[Name] | undefined };
+
+type LlmPrices = {
+  inputPerMillion: number;
+  outputPerMillion: number;
+  cachedInputPerMillion: number | null;
+  currency: string;
+};
 
 export type Config = {
   port: number;
@@ -193,7 +219,7 @@ export type Config = {
   /** `environment`: what every command gets of the server's own. */
   mcpStdio: { allowed: AllowedCommand[]; environment: Record<string, string> };
   /** The model that reads sentences; the key is undefined where the API wants none. */
-  llm: { baseUrl: string; model: string; apiKey: string | undefined } | undefined;
+  llm: { baseUrl: string; model: string; apiKey: string | undefined; prices: LlmPrices | null } | undefined;
   metrics: { port: number; host: string } | undefined;
   logLevel: "debug" | "info" | "warn" | "error";
   admin: { email: string; password: string } | undefined;
@@ -247,8 +273,9 @@ function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   }
   if (isMissing("LLM_BASE_URL") !== isMissing("LLM_MODEL")) {
     found.push("LLM_BASE_URL and LLM_MODEL must be set together: the API, and the name of one of its models");
-  } else if (isMissing("LLM_BASE_URL") && !isMissing("LLM_API_KEY") && !wrong.has("LLM_BASE_URL")) {
-    found.push("LLM_API_KEY is for LLM_BASE_URL and LLM_MODEL, which are not set");
+  } else if (isMissing("LLM_BASE_URL") && !wrong.has("LLM_BASE_URL")) {
+    for (const name of ["LLM_API_KEY", "LLM_PRICES"] as const)
+      if (!isMissing(name)) found.push(`${name} is for LLM_BASE_URL and LLM_MODEL, which are not set`);
   }
   if (read.METRICS_PORT !== undefined && read.METRICS_PORT === read.PORT && read.PORT !== 0) {
     found.push(`METRICS_PORT must be another port than PORT, which is ${read.PORT}`);
@@ -277,7 +304,7 @@ const configOf = (read: Read, environment: Environment): Config => ({
   },
   llm:
     read.LLM_BASE_URL && read.LLM_MODEL
-      ? { baseUrl: read.LLM_BASE_URL, model: read.LLM_MODEL, apiKey: read.LLM_API_KEY }
+      ? { baseUrl: read.LLM_BASE_URL, model: read.LLM_MODEL, apiKey: read.LLM_API_KEY, prices: read.LLM_PRICES ?? null }
       : undefined,
   metrics: read.METRICS_PORT === undefined ? undefined : { port: read.METRICS_PORT, host: read.METRICS_HOST },
   logLevel: read.LOG_LEVEL,

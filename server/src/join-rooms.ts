@@ -134,7 +134,9 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const models = createModels({ ...base, derive: secretKeys.derive });
   const operator = createFirstOrganization(base.database);
   const { mcpStdio } = config;
-  const llm = stack.use(createLlm({ ...base, own: config.llm, usage: rates.usage, operator, outbound }));
+  const llm = stack.use(
+    createLlm({ ...base, own: config.llm, usage: rates.usage, budgets: rates.budgets, operator, outbound }),
+  );
   const agents = createAgents({
     ...base,
     modelConnections: namesOfConnections(models, llm),

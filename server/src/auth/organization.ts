@@ -9,16 +9,19 @@ export type Organization = {
   plan: Plan;
   /** Agreed with the Enterprise plan. Null: no limit. */
   requestsPerMinute: number | null;
+  /** Tokens of language models, likewise. */
+  modelTokensPerDay: number | null;
   createdAt: Date;
 };
 
 /** Reads a row of `organizations o`. */
-export const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.created_at";
+export const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.model_tokens_per_day, o.created_at";
 export const organizationOf = (row: Row): Organization => ({
   id: row.id,
   name: row.name,
   plan: row.plan,
   requestsPerMinute: row.requests_per_minute,
+  modelTokensPerDay: row.model_tokens_per_day,
   createdAt: row.created_at,
 });
 

@@ -1,14 +1,19 @@
 /** docs/limits.md, from the tables that the program goes by. */
 import { TABLES } from "../lib/limits.ts";
 import type { Limit } from "../lib/limits/limit.ts";
-import { REQUESTS_PER_MINUTE } from "../rates/plans.ts";
+import { MODEL_TOKENS_PER_DAY, REQUESTS_PER_MINUTE } from "../rates/plans.ts";
 import { table } from "./print-table.ts";
 
-const AGREED = "as agreed (`org set-plan … --per-minute`); without an agreement no limit";
+const agreed = (option: string): string => `as agreed (\`org set-plan … ${option}\`); without an agreement no limit`;
 
 const plans = table(
-  ["plan", "requests in any 60 seconds"],
-  Object.entries(REQUESTS_PER_MINUTE).map(([plan, most]) => [`\`${plan}\``, String(most ?? AGREED)]),
+  ["plan", "requests in any 60 seconds", "tokens of language models a day"],
+  Object.entries(REQUESTS_PER_MINUTE).map(([plan, most]) => [
+    `\`${plan}\``,
+    String(most ?? agreed("--per-minute")),
+    MODEL_TOKENS_PER_DAY[plan as keyof typeof MODEL_TOKENS_PER_DAY]?.toLocaleString("en-US") ??
+      agreed("--model-tokens"),
+  ]),
 );
 
 const limits = TABLES.map(({ heading, limits: rows }) =>
@@ -32,14 +37,15 @@ export const limitsText = (): string => `# Limits
 
 Everything has a limit, and the server says so when a limit is reached.
 
-## Requests a minute
+## Plans
 
 An organization's plan says how many requests it may send, over all of its API keys and access tokens and all processes of one
-database. [The API](api.md#how-often-you-may-ask) describes what counts and what a refusal looks like.
+database. [The API](api.md#how-often-you-may-ask) describes what counts and what a refusal looks like. It also says how many tokens of
+language models it may use a day ([budgets](models.md#budgets)).
 
 ${plans}
 
-Up to 1,000 a minute this is exact: no 60 seconds have more, whenever they begin. Above that, a second's worth (a sixtieth) may come at once,
+Up to 1,000 requests a minute this is exact: no 60 seconds have more, whenever they begin. Above that, a second's worth (a sixtieth) may come at once,
 and then what the plan allows in that time.
 
 ## Everything else

@@ -4,6 +4,9 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 /** The rest of a date with a time. */
 const AND_TIME = /^T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
+/** The day in UTC, as `2028-02-29`. `time`: ms. */
+export const utcDate = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
 /** `2028-02-29`; false for a day that does not exist. */
 export function isCalendarDate(text: string): boolean {
   const match = DATE.exec(text);

@@ -12,8 +12,10 @@ import type { Log } from "../lib/log/log.ts";
 import { RateWindows } from "../fairness/rate-window.ts";
 import { Slots } from "../fairness/slots.ts";
 import { createOutbound, type Outbound, type ResponseHead } from "../outbound/outbound.ts";
+import type { Budgets } from "../rates/budgets.ts";
 import type { Usage } from "../rates/usage.ts";
 import { callModel, type ModelAnswer, type ModelRequest } from "./call-model.ts";
+import { ChargedCalls, type Charged } from "./charged-calls.ts";
 import type { Connection } from "./connection.ts";
 import { GuardedFetch } from "./guarded-fetch.ts";
 import { Endpoints, type Endpoint } from "./endpoints.ts";
@@ -57,16 +59,21 @@ export interface Llm {
 type MakeRequest = (signal: AbortSignal) => Promise<ModelRequest>;
 
 /** `timeoutMs`: from when its turn has come. `turn`: awaited before the answer is parsed. */
-type RunCall = Use & { timeoutMs: number; turn: () => Promise<void> | undefined };
+type RunCall = Omit<Use, "agent"> & {
+  run: NonNullable<Charged["run"]>;
+  timeoutMs: number;
+  turn: () => Promise<void> | undefined;
+};
 
-type Use = { organizationId: OrganizationId; signal: AbortSignal };
+type Use = Pick<Charged, "organizationId" | "agent"> & { signal: AbortSignal };
 export type Call = (request: ModelRequest) => Promise<ModelAnswer>;
 
 type LlmOptions = {
-  own: Pick<Connection, "baseUrl" | "apiKey" | "model"> | undefined;
+  own: Pick<Connection, "baseUrl" | "apiKey" | "model" | "prices"> | undefined;
   clock: Clock;
   log: Log;
   usage: Pick<Usage, "modelTokens">;
+  budgets: Pick<Budgets, "reserve">;
   operator: { has(organizationId: OrganizationId): Promise<boolean> };
   /** For the connections of projects: private addresses are closed to them, as to every call that an author writes. */
   outbound: Outbound;
@@ -90,6 +97,7 @@ class Door implements Llm, AsyncDisposable {
   readonly #endpoints: Endpoints;
   /** Calls that wait for a slot. */
   readonly #waiting = new Map<OrganizationId, number>();
+  readonly #charged: ChargedCalls;
   readonly #crowds = new LRUCache<OrganizationId, Crowd>({ max: CROWDS });
 
   constructor(options: LlmOptions) {
@@ -100,10 +108,11 @@ class Door implements Llm, AsyncDisposable {
       id: undefined,
       name: "server",
       provider: "openai_compatible",
-      prices: null,
       limits: null,
     };
     this.#endpoints = new Endpoints(clock);
+    const comeAgain = (organizationId: OrganizationId): number => this.#crowdOf(organizationId).next();
+    this.#charged = new ChargedCalls({ budgets: options.budgets, clock, comeAgain });
     this.tests = new RateWindows(clock);
     this.#uses = new RateWindows(clock);
     this.#ownOutbound = createOutbound({ allow: ["0.0.0.0/0", "::/0"], clock, log });
@@ -115,20 +124,20 @@ class Door implements Llm, AsyncDisposable {
 
   async use<Result>(
     connection: Connection,
-    { organizationId, signal }: Use,
+    { organizationId, signal, agent }: Use,
     work: (call: Call) => Promise<Result>,
   ): Promise<Result> {
     const { host } = new URL(connection.baseUrl);
     using _slots = this.#take(connection, organizationId, host);
     const timeoutMs = LIMITS.llmSeconds * 1000;
     using inTime = this.#inTime(host, timeoutMs, signal);
-    const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.llmAnswerBytes };
+    const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.llmAnswerBytes, agent };
     return await work((request) => this.#counted(connection, inTime, () => this.#ask(connection, by, request)));
   }
 
   async call(
     connection: Connection,
-    { organizationId, signal, timeoutMs, turn }: RunCall,
+    { organizationId, signal, timeoutMs, turn, run }: RunCall,
     request: ModelRequest | MakeRequest,
   ): Promise<ModelAnswer> {
     const { host } = new URL(connection.baseUrl);
@@ -138,7 +147,7 @@ class Door implements Llm, AsyncDisposable {
     using _slots = await this.#wait(connection, endpoint, { organizationId, signal });
     throwIfHeld(endpoint, host);
     using inTime = this.#inTime(host, timeoutMs, signal);
-    const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.outputBytes, turn };
+    const by = { organizationId, signal: inTime.signal, timeoutMs, mostBytes: LIMITS.outputBytes, turn, run };
     try {
       return await this.#counted(connection, inTime, async () => {
         const made = typeof request === "function" ? await request(inTime.signal) : request;
@@ -255,7 +264,11 @@ class Door implements Llm, AsyncDisposable {
     }
   }
 
-  async #ask(connection: Connection, { signal, ...by }: Asking, request: ModelRequest): Promise<ModelAnswer> {
+  #ask(connection: Connection, by: Asking, request: ModelRequest): Promise<ModelAnswer> {
+    return this.#charged.ask(connection, by, request, (asked) => this.#answerOf(connection, by, asked));
+  }
+
+  async #answerOf(connection: Connection, { signal, ...by }: Asking, request: ModelRequest): Promise<ModelAnswer> {
     const { organizationId } = by;
     const { host } = new URL(connection.baseUrl);
     const { pause } = this.#endpoints.of(connection);
@@ -279,7 +292,7 @@ class Door implements Llm, AsyncDisposable {
   }
 }
 
-type Asking = Use & { timeoutMs: number; mostBytes: number; turn?: RunCall["turn"] };
+type Asking = Use & Charged & { mostBytes: number; turn?: RunCall["turn"] };
 type InTime = { caller: AbortSignal; signal: AbortSignal } & Disposable;
 
 function throwIfHeld({ pause }: Endpoint, host: string): void {

@@ -10,6 +10,7 @@ export const LLM_PROBLEMS = [
   "failed",
   "unusable",
   "too_often",
+  "over_budget",
   "too_large",
 ] as const;
 export type LlmProblem = (typeof LLM_PROBLEMS)[number];

@@ -24,6 +24,7 @@ function opened(answer: (asked: number) => Promise<OutboundResponse> = () => new
     clock,
     log: createLog("silent"),
     usage: { modelTokens: () => {} },
+    budgets: { reserve: async () => ({ settle: () => {} }) },
     operator: { has: async () => false },
     outbound,
   });
@@ -39,7 +40,8 @@ function opened(answer: (asked: number) => Promise<OutboundResponse> = () => new
       limits: null,
       ...own,
     };
-    const by = { organizationId, signal: new AbortController().signal, timeoutMs: 60_000, turn: () => undefined };
+    const run = { id: newId<"run">(), parentId: undefined };
+    const by = { organizationId, signal: new AbortController().signal, timeoutMs: 60_000, turn: () => undefined, run };
     const answer = llm.call(connection, by, { messages: [{ role: "user", text: "Hi" }] });
     return answer.catch((error: unknown) => error);
   };

@@ -21,6 +21,7 @@ const llm = createLlm({
   clock,
   log,
   usage: { modelTokens: () => {} },
+  budgets: { reserve: async () => ({ settle: () => {} }) },
   operator: { has: async () => false },
   outbound,
 });
@@ -55,6 +56,7 @@ async function ask(provider: ModelProvider = "openai_compatible") {
     signal: new AbortController().signal,
     timeoutMs: 60_000,
     turn: () => undefined,
+    run: { id: newId<"run">(), parentId: undefined },
   };
   const deltas: string[] = [];
   const question = {

@@ -77,7 +77,7 @@ function priceProblems({ prices }: ModelConnection): (FieldProblem | undefined)[
   ];
 }
 
-function limitProblems({ limits }: ModelConnection): (FieldProblem | undefined)[] {
+function limitProblems({ limits, prices }: ModelConnection): (FieldProblem | undefined)[] {
   if (!limits) return [];
   const { concurrency, tokensPerDay, costPerDay } = limits;
   return [
@@ -88,7 +88,10 @@ function limitProblems({ limits }: ModelConnection): (FieldProblem | undefined)[
     tokensPerDay !== null && !Number.isInteger(tokensPerDay)
       ? problem("limits.tokensPerDay", "out_of_range", "must be a whole number")
       : numberProblem("limits.tokensPerDay", tokensPerDay, LIMITS.modelDayMost),
-    numberProblem("limits.costPerDay", costPerDay, LIMITS.modelDayMost),
+    numberProblem("limits.costPerDay", costPerDay, LIMITS.modelDayMost) ??
+      (costPerDay !== null && !prices
+        ? problem("limits.costPerDay", "invalid", "needs prices: without them nobody knows what a call costs")
+        : undefined),
   ];
 }
 

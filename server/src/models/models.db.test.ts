@@ -92,6 +92,7 @@ test("a change keeps what is left out, also the key", async () => {
   const made = await create({
     name: "changing",
     apiKey: "sk-one",
+    prices: PRICES,
     limits: { concurrency: 1, tokensPerDay: 5, costPerDay: 0 },
   });
   auth.clock.pass(1_000);
@@ -235,6 +236,7 @@ test.each<[string, string, Partial<Request>]>([
   ["limits.concurrency", "out_of_range", { limits: { ...NO_LIMITS, concurrency: LIMITS.modelConcurrency + 1 } }],
   ["limits.tokensPerDay", "out_of_range", { limits: { ...NO_LIMITS, tokensPerDay: -1 } }],
   ["limits.tokensPerDay", "out_of_range", { limits: { ...NO_LIMITS, tokensPerDay: 1.5 } }],
+  ["limits.costPerDay", "invalid", { limits: { ...NO_LIMITS, costPerDay: 1 } }],
   ["limits.costPerDay", "out_of_range", { limits: { ...NO_LIMITS, costPerDay: LIMITS.modelDayMost * 2 } }],
 ])("what is wrong with %s is %s", async (field, code, own) => {
   const error: any = await create({ name: "wrong", ...own }).catch((refusal: unknown) => refusal);

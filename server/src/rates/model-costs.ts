@@ -1,50 +1,90 @@
-/** The costs of agents' questions to models, by day (UTC). */
+/** The use of models by day (UTC): what it cost, and which agents it was for. */
 import type { Clock } from "../lib/clock.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
-import type { OrganizationId } from "../lib/ids.ts";
+import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
-
-/** By date, YYYY-MM-DD. A day without questions is not there. */
-type Costs = ReadonlyMap<string, number | null>;
 
 /** The cost of a day of the last `LIMITS.usageDays`; null if a question had no price, or there are two currencies. */
 export type ReadModelCost = (organizationId: OrganizationId, date: string) => Promise<number | null>;
 
-type Options = { database: Database; clock: Clock };
+/** `agentId`: null for sentences before their agent is known, and tests of connections. `cost`: as for a day. */
+export type AgentModelUse = { agentId: AgentId | null; tokens: number; cost: number | null; currency: string | null };
+
+/** The agents with the most tokens of a day first, at most `LIMITS.usageAgents`. */
+export type ReadAgentModelUse = (organizationId: OrganizationId, date: string) => Promise<AgentModelUse[]>;
+
+type Options = { database: Database; clock: Clock; settled: () => Promise<void> };
 
 const DAY_MS = 86_400_000;
 
 /** Days that are summed up together. */
 const SPANS = [31, 93, LIMITS.usageDays];
 
-/** Half a million questions take a second to sum up, so all that is asked meanwhile shares the answer. */
-export function createModelCosts({ database, clock }: Options): ReadModelCost {
-  const load = (key: string): Promise<Costs> => {
-    const [organizationId, days] = key.split(" ") as [OrganizationId, string];
-    return readCosts(database, organizationId, { days: Number(days), today: Math.floor(clock.now() / DAY_MS) });
-  };
-  const costs = createFreshCache({ clock, ttlMs: 0, most: 1, load });
+export function createModelCosts(options: Options): ReadModelCost {
+  const costs = byDay(options, readCosts);
   return async (organizationId, date) => {
-    const ago = clock.now() - Date.parse(date);
-    const days = SPANS.find((span) => ago < span * DAY_MS) ?? LIMITS.usageDays;
-    const cost = (await costs.get(`${organizationId} ${days}`))?.get(date);
+    const cost = await costs(organizationId, date);
     return cost === undefined ? 0 : cost;
   };
 }
 
-async function readCosts(
-  database: Database,
-  organizationId: OrganizationId,
-  { days, today }: { days: number; today: number },
-): Promise<Costs> {
+export function createAgentModelUse(options: Options): ReadAgentModelUse {
+  const uses = byDay(options, readAgentUse);
+  return async (organizationId, date) => (await uses(organizationId, date)) ?? [];
+}
+
+/** The days from `from` up to `before`. */
+type Span = { from: Date; before: Date };
+/** By date, YYYY-MM-DD. A day without questions is not there. */
+type Days<Value> = ReadonlyMap<string, Value>;
+type ReadDays<Value> = (database: Database, organizationId: OrganizationId, span: Span) => Promise<Days<Value>>;
+
+/** Half a million questions take a second to sum up, so all that is asked meanwhile shares the answer. */
+function byDay<Value>({ database, clock, settled }: Options, read: ReadDays<Value>) {
+  const load = async (key: string): Promise<Days<Value>> => {
+    await settled();
+    const [organizationId, days] = key.split(" ") as [OrganizationId, string];
+    const today = Math.floor(clock.now() / DAY_MS);
+    const [from, before] = [new Date((today - Number(days) + 1) * DAY_MS), new Date((today + 1) * DAY_MS)];
+    return read(database, organizationId, { from, before });
+  };
+  const shared = createFreshCache({ clock, ttlMs: 0, most: 1, load });
+  return async (organizationId: OrganizationId, date: string): Promise<Value | undefined> => {
+    const ago = clock.now() - Date.parse(date);
+    const days = SPANS.find((span) => ago < span * DAY_MS) ?? LIMITS.usageDays;
+    return (await shared.get(`${organizationId} ${days}`))?.get(date);
+  };
+}
+
+/** Null: a call had no price, or there are two currencies. */
+const COST = "case when bool_and(cost is not null) and min(currency) = max(currency) then sum(cost)::float8 end";
+const DATE = "to_char((called_at at time zone 'UTC')::date, 'YYYY-MM-DD')";
+
+const readCosts: ReadDays<number | null> = async (database, organizationId, { from, before }) => {
   const rows = await database.query(
-    `select to_char((called_at at time zone 'UTC')::date, 'YYYY-MM-DD') as date,
-            case when bool_and(cost is not null) and min(currency) = max(currency) then sum(cost)::float8 end as cost
+    `select ${DATE} as date, ${COST} as cost
        from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3
-      group by (called_at at time zone 'UTC')::date`,
-    [organizationId, new Date((today - days + 1) * DAY_MS), new Date((today + 1) * DAY_MS)],
+      group by 1`,
+    [organizationId, from, before],
     organizationId,
   );
   return new Map(rows.map((row) => [row["date"], row["cost"]]));
-}
+};
+
+const readAgentUse: ReadDays<AgentModelUse[]> = async (database, organizationId, { from, before }) => {
+  const rows = await database.query(
+    `select date, agent_id as "agentId", tokens, cost, case when cost is not null then currency end as currency
+       from (select ${DATE} as date, agent_id, sum(input_tokens::bigint + output_tokens)::float8 as tokens, ${COST} as cost,
+               min(currency) as currency,
+               row_number() over (partition by ${DATE} order by sum(input_tokens::bigint + output_tokens) desc, agent_id) as place
+               from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3
+              group by 1, agent_id) as of_day
+      where place <= $4 order by date, place`,
+    [organizationId, from, before, LIMITS.usageAgents],
+    organizationId,
+  );
+  const days = new Map<string, AgentModelUse[]>();
+  for (const { date, ...use } of rows) days.set(date, [...(days.get(date) ?? []), use as AgentModelUse]);
+  return days;
+};

@@ -9,5 +9,16 @@ export const REQUESTS_PER_MINUTE = {
   enterprise: null,
 } as const satisfies Record<Plan, number | null>;
 
+/** Tokens of language models that an organization may use a day (UTC); null: as agreed, and without an agreement no limit. */
+export const MODEL_TOKENS_PER_DAY = {
+  free: 1_000_000,
+  starter: 10_000_000,
+  pro: 100_000_000,
+  enterprise: null,
+} as const satisfies Record<Plan, number | null>;
+
 /** Null: no limit. `agreed` counts where the plan leaves it open. */
 export const limitOf = (plan: Plan, agreed: number | null): number | null => REQUESTS_PER_MINUTE[plan] ?? agreed;
+
+/** Likewise. */
+export const modelTokensOf = (plan: Plan, agreed: number | null): number | null => MODEL_TOKENS_PER_DAY[plan] ?? agreed;

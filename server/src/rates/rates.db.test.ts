@@ -5,11 +5,11 @@ import { randomFrom, type Random } from "../../../test/faults/random.ts";
 import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
 import { setPlan } from "../auth/accounts/organizations.ts";
-import type { OrganizationId } from "../lib/ids.ts";
+import { newId, type AgentId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { createDatabaseWindows, type Windows } from "./database-windows.ts";
-import { createModelCosts } from "./model-costs.ts";
+import { createAgentModelUse, createModelCosts } from "./model-costs.ts";
 import { createRates } from "./rates.ts";
 import { burstOf, WINDOW_MS } from "../fairness/rate-window.ts";
 
@@ -158,6 +158,10 @@ test("two processes add up what an organization used, by its day; what a databas
     ["2026-11-22", 1],
     ["2026-11-21", 2],
   ]);
+  await database.query("insert into model_spend select $1, $1, day, '', 1, 0 from unnest($2::date[]) as day", [
+    organizationId,
+    ["2026-11-21", "2027-11-20"],
+  ]);
   days = 367;
   rates[0]!.usage.run(organizationId);
   await rates[0]![Symbol.asyncDispose]();
@@ -165,6 +169,11 @@ test("two processes add up what an organization used, by its day; what a databas
     organizationId,
   ]);
   expect(kept).toEqual([{ count: 1 }]);
+  const spent = await database.query(
+    "select to_char(day, 'YYYY-MM-DD') as day from model_spend where organization_id = $1",
+    [organizationId],
+  );
+  expect(spent).toEqual([{ day: "2027-11-20" }]);
 });
 
 test("the costs of many days are summed up once, each day's on its own", async () => {
@@ -184,7 +193,7 @@ test("the costs of many days are summed up once, each day's on its own", async (
   await call(40, "2", "EUR");
   let statements = 0;
   const query: Database["query"] = (...asked) => (statements++, database.query(...asked));
-  const costOf = createModelCosts({ database: { ...database, query }, clock });
+  const costOf = createModelCosts({ database: { ...database, query }, clock, settled: async () => {} });
   const daysAgo = [0, 1, 2, 3, 30, 40, LIMITS.usageDays - 1];
   const dates = daysAgo.map((days) => new Date(clock.now() - days * 86_400_000).toISOString().slice(0, 10));
   const costs = await Promise.all([...dates, ...dates].map((date) => costOf(organizationId, date)));
@@ -192,4 +201,35 @@ test("the costs of many days are summed up once, each day's on its own", async (
   expect(statements).toBe(3);
   await call(3, "4", "EUR");
   expect(await costOf(organizationId, dates[3]!)).toBe(4);
+});
+
+test("no more agents of a day than may be listed, those with the most tokens first, each with its cost", async () => {
+  const agents = Array.from({ length: LIMITS.usageAgents + 1 }, () => newId<"agent">());
+  const call = (
+    agentId: AgentId | null,
+    tokens: number,
+    cost: string | null,
+    currency: string | null,
+  ): Promise<unknown> =>
+    database.query(
+      `insert into model_calls (organization_id, id, agent_id, connection, model, called_at, input_tokens, output_tokens,
+          cached_input_tokens, cost, currency)
+       values ($1, gen_random_uuid(), $2, 'cheap', 'small', $3, $4, 0, 0, $5, $6)`,
+      [organizationId, agentId, new Date(clock.now()), tokens, cost, currency],
+    );
+  for (const [index, id] of agents.entries()) await call(id, 1_000 - index, "0.5", "EUR");
+  await call(agents[1]!, 5_000, "1", "EUR");
+  await call(null, 3_000, null, null);
+  await call(agents[2]!, 1, "1", "USD");
+  const read = createAgentModelUse({ database, clock, settled: async () => {} });
+  const today = new Date(clock.now()).toISOString().slice(0, 10);
+  const listed = await read(organizationId, today);
+  expect(listed).toHaveLength(LIMITS.usageAgents);
+  expect(listed.slice(0, 4)).toEqual([
+    { agentId: agents[1], tokens: 5_999, cost: 1.5, currency: "EUR" },
+    { agentId: null, tokens: 3_000, cost: null, currency: null },
+    { agentId: agents[0], tokens: 1_000, cost: 0.5, currency: "EUR" },
+    { agentId: agents[2], tokens: 999, cost: null, currency: null },
+  ]);
+  expect(await read(organizationId, "2026-01-01")).toEqual([]);
 });

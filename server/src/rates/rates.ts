@@ -9,8 +9,9 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
+import { createBudgets, type Budgets } from "./budgets.ts";
 import { createDatabaseWindows, type Windows } from "./database-windows.ts";
-import { limitOf } from "./plans.ts";
+import { limitOf, modelTokensOf } from "./plans.ts";
 import { createUsage, type Usage } from "./usage.ts";
 
 /** Where a caller stands after a request that counted against a limit. */
@@ -42,6 +43,7 @@ export type Rates = {
   /** Without counting. */
   look(organizationId: OrganizationId): Promise<RateLimit>;
   usage: Usage;
+  budgets: Budgets;
 } & AsyncDisposable;
 
 type RatesOptions = { database: Database; clock: Clock; log: Log };
@@ -50,7 +52,7 @@ type RatesOptions = { database: Database; clock: Clock; log: Log };
 const PLAN_TTL_MS = 5_000;
 const REMEMBERED = 10_000;
 
-type Allowance = { plan: Plan; limit: number | null };
+type Allowance = { plan: Plan; limit: number | null; modelTokensPerDay: number | null };
 
 export function createRates(options: RatesOptions): Rates {
   const { database, clock } = options;
@@ -65,7 +67,8 @@ export function createRates(options: RatesOptions): Rates {
     ? new RateWindows<OrganizationId>(clock)
     : stack.use(createDatabaseWindows(database, clock));
   const people = new RateWindows<UserId>(clock);
-  const usage = stack.use(createUsage(options));
+  const budgets = stack.use(createBudgets({ ...options, allowanceOf: (id) => allowances.get(id) }));
+  const usage = stack.use(createUsage({ ...options, settled: budgets.settled }));
 
   const countIn = (
     organizationId: OrganizationId,
@@ -100,6 +103,7 @@ export function createRates(options: RatesOptions): Rates {
       return { plan, limit, remaining, resetAt: resetMs === 0 ? null : new Date(clock.now() + resetMs) };
     },
     usage,
+    budgets,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -141,9 +145,15 @@ function overRate({ plan, limit, resetSeconds: retryAfter }: Standing): Refusal 
 
 async function readAllowance(database: Database, organizationId: OrganizationId): Promise<Allowance | undefined> {
   const [row] = await database.query(
-    "select plan, requests_per_minute from organizations where id = $1",
+    "select plan, requests_per_minute, model_tokens_per_day from organizations where id = $1",
     [organizationId],
     organizationId,
   );
-  return row && { plan: row["plan"], limit: limitOf(row["plan"], row["requests_per_minute"]) };
+  if (!row) return undefined;
+  const plan: Plan = row["plan"];
+  return {
+    plan,
+    limit: limitOf(plan, row["requests_per_minute"]),
+    modelTokensPerDay: modelTokensOf(plan, row["model_tokens_per_day"]),
+  };
 }

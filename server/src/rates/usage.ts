@@ -2,6 +2,7 @@
  * The usage of each organization, by day (UTC). Counted in memory and added to the database every few seconds in one statement, so a
  * process that is killed loses the counts of its last 5 s.
  */
+import { utcDate } from "../lib/calendar.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
@@ -9,7 +10,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import type { Database } from "../storage/database.ts";
-import { createModelCosts, type ReadModelCost } from "./model-costs.ts";
+import { createAgentModelUse, createModelCosts, type ReadAgentModelUse, type ReadModelCost } from "./model-costs.ts";
 
 type UsageCounts = {
   /** Requests that counted, without the refused ones. */
@@ -34,10 +35,17 @@ export type Usage = {
   /** The last `days` days, today included, the newest first. */
   read(organizationId: OrganizationId, days: number): Promise<UsageDay[]>;
   modelCost: ReadModelCost;
+  agentModelUse: ReadAgentModelUse;
   loop: Loop;
 } & AsyncDisposable;
 
-type UsageOptions = { database: Database; clock: Clock; log: Log };
+type UsageOptions = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  /** Resolves when the calls of models that ended so far are written. */
+  settled: () => Promise<void>;
+};
 
 /** `day`: since 1970. */
 type Tally = UsageCounts & { organizationId: OrganizationId; day: number };
@@ -51,9 +59,9 @@ const MAX_INT = 2 ** 31 - 1;
 
 const NOTHING: UsageCounts = { requests: 0, refused: 0, runs: 0, steps: 0, modelTokens: 0 };
 
-const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+const dateOf = (day: number): string => utcDate(day * DAY_MS);
 
-export function createUsage({ database, clock, log }: UsageOptions): Usage {
+export function createUsage({ database, clock, log, settled }: UsageOptions): Usage {
   const tallies = new Tallies();
   const writing = new Set<Promise<void>>();
   const today = (): number => Math.floor(clock.now() / DAY_MS);
@@ -102,7 +110,8 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
       await flushAll();
       return readDays(database, organizationId, { last: today(), days });
     },
-    modelCost: createModelCosts({ database, clock }),
+    modelCost: createModelCosts({ database, clock, settled }),
+    agentModelUse: createAgentModelUse({ database, clock, settled }),
     loop,
     async [Symbol.asyncDispose]() {
       await loop[Symbol.asyncDispose]();
@@ -178,7 +187,7 @@ function merged(tallies: Tally[]): Tally[] {
 /** In the order of their columns. */
 const COUNTS = ["requests", "refused", "runs", "steps", "modelTokens"] as const satisfies (keyof UsageCounts)[];
 
-/** Also removes the organizations' days that nobody can ask for any longer. */
+/** Also removes the organizations' days that nobody can ask for any longer, those of models' use too. */
 async function write(database: Database, tallies: Tally[], today: number): Promise<void> {
   await database.query(
     `with added as (
@@ -187,7 +196,8 @@ async function write(database: Database, tallies: Tally[], today: number): Promi
        on conflict (organization_id, day) do update set
          requests = known.requests + excluded.requests, refused = known.refused + excluded.refused,
          runs = known.runs + excluded.runs, steps = known.steps + excluded.steps,
-         model_tokens = known.model_tokens + excluded.model_tokens)
+         model_tokens = known.model_tokens + excluded.model_tokens),
+     forgotten as (delete from model_spend where organization_id = any($1::uuid[]) and day <= $8::date)
      delete from usage_days where organization_id = any($1::uuid[]) and day <= $8::date`,
     [
       tallies.map((tally) => tally.organizationId),

@@ -107,16 +107,20 @@ async function readBy(room: RunDrafts, caller: Caller, named: Published | undefi
   const connection = await connectionFor(room, caller, version);
   try {
     if (connection)
-      return await llm.use(connection, { organizationId, signal }, async (call): Promise<ReadBy> => {
-        const ask = askWith(call);
-        if (!version) {
-          const found = await askForAgent(ask, active, asked.text);
-          version = await publishedOf(found?.agent);
-          agentSource = version && found ? found.source : null;
-        }
-        const read = version ? await readByModel(ask, version, asked) : nothingOf(asked.text);
-        return { ...read, version, agentSource, reader: "model", modelProblem: null };
-      });
+      return await llm.use(
+        connection,
+        { organizationId, signal, agent: version?.agent },
+        async (call): Promise<ReadBy> => {
+          const ask = askWith(call);
+          if (!version) {
+            const found = await askForAgent(ask, active, asked.text);
+            version = await publishedOf(found?.agent);
+            agentSource = version && found ? found.source : null;
+          }
+          const read = version ? await readByModel(ask, version, asked) : nothingOf(asked.text);
+          return { ...read, version, agentSource, reader: "model", modelProblem: null };
+        },
+      );
     return { ...readByRules(version, asked), version, agentSource, reader: "rules", modelProblem: null };
   } catch (error) {
     if (!(error instanceof LlmError)) throw error;

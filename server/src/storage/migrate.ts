@@ -4,12 +4,14 @@ import type { Database, Query } from "./database.ts";
 import { start } from "./migrations/0001-start.ts";
 import { models } from "./migrations/0002-models.ts";
 import { modelCalls } from "./migrations/0003-model-calls.ts";
+import { modelBudgets } from "./migrations/0004-model-budgets.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
   "0001-start": start,
   "0002-models": models,
   "0003-model-calls": modelCalls,
+  "0004-model-budgets": modelBudgets,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

@@ -211,6 +211,8 @@ export type LlmProblem =
   | 'unusable'
   /** The organization has asked more often than it may. */
   | 'too_often'
+  /** What the organization, the connection or the run may use of models is used up. */
+  | 'over_budget'
   /** The agent's form is too large for the model. */
   | 'too_large';
 

@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<string, string>> = {
   failed: "answered with an error",
   unusable: "answered something else than it was asked for",
   too_often: "was asked too often by your organization",
+  over_budget: "has used what it may for now",
   too_large: "would have had to read too large a form",
 };
 

@@ -123,7 +123,7 @@ export async function insertWithOwner(
      m as (
        insert into members (organization_id, user_id, role, created_at)
        select o.id, u.id, 'owner', o.created_at from o cross join u)
-     select o.id, o.name, o.plan, o.requests_per_minute, o.created_at, u.id as user_id, u.name as user_name, u.email
+     select o.id, o.name, o.plan, o.requests_per_minute, o.model_tokens_per_day, o.created_at, u.id as user_id, u.name as user_name, u.email
        from o cross join u`,
       [
         newId<"organization">() satisfies OrganizationId,

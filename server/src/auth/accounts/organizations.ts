@@ -63,36 +63,38 @@ async function lockOrganization(query: Query, id: OrganizationId): Promise<Organ
   return row && organizationOf(row);
 }
 
-/** By the operator. `requestsPerMinute` belongs to the Enterprise plan only; left out, there is no limit. Throws BAD_USER_INPUT, NOT_FOUND. */
+/** By the operator. Agreements belong to the Enterprise plan only; without one, there is no limit. Throws BAD_USER_INPUT, NOT_FOUND. */
 export async function setPlan(
   auth: Auth,
   id: OrganizationId,
-  change: { plan: Plan; requestsPerMinute?: number | undefined },
+  change: { plan: Plan } & Agreements,
 ): Promise<Organization> {
-  const { plan, requestsPerMinute } = change;
+  const { plan, requestsPerMinute, modelTokensPerDay } = change;
   if (!PLANS.includes(plan)) throw badInput("invalid_input", `the plan must be one of ${PLANS.join(", ")}`);
-  if (requestsPerMinute !== undefined) checkRate(plan, requestsPerMinute);
+  if (requestsPerMinute !== undefined) checkAgreed(plan, "requests per minute", requestsPerMinute, 2 ** 31 - 1);
+  if (modelTokensPerDay !== undefined)
+    checkAgreed(plan, "tokens of models a day", modelTokensPerDay, Number.MAX_SAFE_INTEGER);
   return auth.database.transaction(async (query) => {
     const before = await lockOrganization(query, id);
     if (!before) throw notFound("Organization");
     const [row] = await query(
-      `update organizations o set plan = $2, requests_per_minute = $3 where o.id = $1 returning ${COLUMNS}`,
-      [id, plan, requestsPerMinute ?? null],
+      `update organizations o set plan = $2, requests_per_minute = $3, model_tokens_per_day = $4 where o.id = $1 returning ${COLUMNS}`,
+      [id, plan, requestsPerMinute ?? null, modelTokensPerDay ?? null],
     );
     const who = { organizationId: id, actor: SYSTEM, from: COMMAND_LINE };
     await record(query, who, auth.clock.now(), {
       action: "plan_set",
       subject: { kind: "organization", id, name: before.name },
-      detail: { plan, requestsPerMinute, from: before.plan },
+      detail: { plan, requestsPerMinute, modelTokensPerDay, from: before.plan },
     });
     return organizationOf(row!);
   });
 }
 
-function checkRate(plan: Plan, requestsPerMinute: number): void {
-  if (plan !== "enterprise")
-    throw badInput("invalid_input", "requests per minute are set with the enterprise plan only");
-  if (!Number.isInteger(requestsPerMinute) || requestsPerMinute < 1 || requestsPerMinute > 2 ** 31 - 1) {
-    throw badInput("invalid_input", "requests per minute must be a whole number of at least 1");
-  }
+type Agreements = { requestsPerMinute?: number | undefined; modelTokensPerDay?: number | undefined };
+
+function checkAgreed(plan: Plan, what: string, value: number, most: number): void {
+  if (plan !== "enterprise") throw badInput("invalid_input", `${what} are set with the enterprise plan only`);
+  if (!Number.isInteger(value) || value < 1 || value > most)
+    throw badInput("invalid_input", `${what} must be a whole number of at least 1`);
 }

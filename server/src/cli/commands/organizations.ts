@@ -3,7 +3,7 @@ import { createOrganization } from "../../auth/accounts/create-organization.ts";
 import { PLANS, type Organization } from "../../auth/organization.ts";
 import { listOrganizations, setPlan } from "../../auth/accounts/organizations.ts";
 import { encodeId } from "../../lib/ids.ts";
-import { limitOf } from "../../rates/plans.ts";
+import { limitOf, modelTokensOf } from "../../rates/plans.ts";
 import type { Plan } from "../../storage/schema.ts";
 import { openAccounts } from "../server/accounts.ts";
 import { addCommand, type CommandLine } from "../line/command-line.ts";
@@ -27,17 +27,18 @@ export function addOrganizations(program: Command, line: CommandLine): void {
     .action((name: string, options: CreateOptions) => create(line, name, options));
   addCommand(org, "set-plan <organization> <plan>", "Give an organization, by id or name, another plan.")
     .option("--per-minute <requests>", "as agreed, with the enterprise plan only; 0 or left out: without limit", Number)
+    .option("--model-tokens <tokens>", "tokens of language models a day, likewise", Number)
     .action((organization: string, plan: Plan, options: PlanOptions) => changePlan(line, organization, plan, options));
 }
 
 type CreateOptions = { json?: true; owner: string; ownerName?: string; password?: string; plan?: Plan };
-type PlanOptions = { json?: true; perMinute?: number };
+type PlanOptions = { json?: true; perMinute?: number; modelTokens?: number };
 
 const TABLE: Table<Organization> = {
   head: ["id", "plan", "created", "name"],
-  row: ({ id, plan, requestsPerMinute, createdAt, name }) => [
+  row: ({ id, plan, requestsPerMinute, modelTokensPerDay, createdAt, name }) => [
     encodeId("organization", id),
-    requestsPerMinute === null ? plan : `${plan} ${requestsPerMinute}/min`,
+    `${plan}${requestsPerMinute === null ? "" : ` ${requestsPerMinute}/min`}${modelTokensPerDay === null ? "" : ` ${modelTokensPerDay} tokens/day`}`,
     minuteOf(createdAt.toISOString()),
     plainText(name),
   ],
@@ -76,23 +77,28 @@ async function create(line: CommandLine, name: string, options: CreateOptions): 
 
 async function changePlan(line: CommandLine, name: string, plan: Plan, options: PlanOptions): Promise<void> {
   // Another plan refuses it, whatever it is.
-  const requestsPerMinute = options.perMinute === 0 && plan === "enterprise" ? undefined : options.perMinute;
+  const agreed = (value: number | undefined): number | undefined =>
+    value === 0 && plan === "enterprise" ? undefined : value;
   await using accounts = await openAccounts(line, line.config());
   const organization = await setPlan(accounts.auth, (await findOrganization(accounts.auth, name)).id, {
     plan,
-    requestsPerMinute,
+    requestsPerMinute: agreed(options.perMinute),
+    modelTokensPerDay: agreed(options.modelTokens),
   });
   if (options.json) return line.terminal.printJson(shown(organization));
   const limit = limitOf(organization.plan, organization.requestsPerMinute);
   const rate = limit === null ? "without limit" : `${limit} requests a minute`;
+  const most = modelTokensOf(organization.plan, organization.modelTokensPerDay);
+  const tokens = most === null ? "" : `, ${most} tokens of models a day`;
   line.terminal.print(
-    `${organization.name} (${encodeId("organization", organization.id)}): plan ${organization.plan}, ${rate}; in force within 5 s`,
+    `${organization.name} (${encodeId("organization", organization.id)}): plan ${organization.plan}, ${rate}${tokens}; in force within 5 s`,
   );
 }
 
-const shown = ({ id, name, plan, requestsPerMinute }: Organization) => ({
+const shown = ({ id, name, plan, requestsPerMinute, modelTokensPerDay }: Organization) => ({
   organizationId: encodeId("organization", id),
   name,
   plan,
   requestsPerMinute,
+  modelTokensPerDay,
 });

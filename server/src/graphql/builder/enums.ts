@@ -154,6 +154,7 @@ const LLM_PROBLEM = {
   failed: { description: "It answered with another error or a redirect." },
   unusable: { description: "Its answer did not have the requested form, or was too large." },
   too_often: { description: "The organization has asked more often than it may." },
+  over_budget: { description: "What the organization, the connection or the run may use of models is used up." },
   too_large: { description: "The agent's form is too large for the model." },
 } as const satisfies Record<LlmProblem, { description: string }>;
 

@@ -21,6 +21,8 @@ import type { OpenInvitation } from "../../members/invitation-store.ts";
 import type { Member } from "../../members/member.ts";
 import type { RateLimit } from "../../rates/rates.ts";
 import type { ModelTest } from "../../llm/test-connection.ts";
+import type { AgentModelUse } from "../../rates/model-costs.ts";
+import type { SpendDay } from "../../rates/read-spend.ts";
 import type { UsageDay } from "../../rates/usage.ts";
 import type { RunDraft } from "../../run-drafts/draft-run-input.ts";
 import type { Found } from "../../run-drafts/fields/sentence.ts";
@@ -122,6 +124,8 @@ export type Objects = {
   FieldProblem: FieldProblem;
   RateLimit: RateLimit;
   UsageDay: UsageDay;
+  AgentModelUse: AgentModelUse;
+  ModelSpend: SpendDay;
   Llm: ShownLlm;
   LlmTest: ModelTest;
   ModelTest: ModelTest;

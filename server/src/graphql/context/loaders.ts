@@ -45,6 +45,7 @@ import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "
 import { readRunVersions } from "../../runs/read/read-run-versions.ts";
 import { readBeginnings, readPayloads, type PayloadKey } from "../../runs/read/read-payloads.ts";
 import { listWaits, type RunWait, type WaitsKey } from "../../runs/read/run-waits.ts";
+import type { SpendDay, SpendKey } from "../../rates/read-spend.ts";
 import { usageOfSteps, type ModelUsage } from "../../runs/read/model-usage.ts";
 import { readStepNames } from "../../runs/read/step-names.ts";
 import { countChildren, countSteps, type StepCount } from "../../runs/read/step-counts.ts";
@@ -66,7 +67,7 @@ import type { Handles } from "./rooms.ts";
 
 type StepsKey = { runId: RunId; page: StepPage; filter: StepFilter };
 export type Loader<Key, Value> = (key: Key) => Promise<Value>;
-type Rooms = Pick<Handles, "agents" | "auth" | "runs" | "triggers">;
+type Rooms = Pick<Handles, "agents" | "auth" | "rates" | "runs" | "triggers">;
 
 /** Each is made when it is asked for: most requests need none. */
 export class Loaders {
@@ -92,6 +93,7 @@ export class Loaders {
   #steps: Loader<StepsKey, Page<Step>> | undefined;
   #stepCount: Loader<RunId, number> | undefined;
   #childCounts: Loader<StepId, StepCount[]> | undefined;
+  #modelSpend: Loader<SpendKey, SpendDay[]> | undefined;
   #stepUsage: Loader<StepId, ModelUsage | null> | undefined;
   #waits: Loader<WaitsKey, RunWait[]> | undefined;
   #payload: Loader<PayloadKey, JsonText> | undefined;
@@ -252,6 +254,13 @@ export class Loaders {
   get stepUsage(): Loader<StepId, ModelUsage | null> {
     return (this.#stepUsage ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
       usageOfSteps(this.#rooms.runs, this.#organizationId, steps),
+    ));
+  }
+
+  /** The use of a model connection on its last days. */
+  get modelSpend(): Loader<SpendKey, SpendDay[]> {
+    return (this.#modelSpend ??= keyed("ModelConnection", nameOfParts, (keys: SpendKey[]) =>
+      this.#rooms.rates.budgets.spendOf(this.#organizationId, keys),
     ));
   }
 

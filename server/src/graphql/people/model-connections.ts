@@ -10,11 +10,13 @@ import type { ModelConnection } from "../../models/model-connection.ts";
 import { updateModelConnection } from "../../models/update-connection.ts";
 import type { Builder } from "../builder/builder.ts";
 import type { Enums } from "../builder/enums.ts";
+import { daysOf } from "./rates.ts";
 import { checkFilter, idOf, requireFound } from "../context/arguments.ts";
 import { actingOf, callerOf, endWithCredential, type Context } from "../context/context.ts";
 
 export function addModelConnections(builder: Builder, enums: Enums): void {
   addConnectionType(builder, enums);
+  addSpend(builder);
   addList(builder);
   const inputs = addInputs(builder);
   addCreate(builder, enums, inputs);
@@ -117,6 +119,51 @@ function addConnectionType(builder: Builder, enums: Enums): void {
       }),
     }),
   });
+}
+
+const SPEND_DAYS = 7;
+
+function addSpend(builder: Builder): void {
+  builder.objectType("ModelSpend", {
+    description: "What calls over a model connection used on one day (UTC), in one currency.",
+    extensions: { isPart: true },
+    fields: (t) => ({
+      date: t.exposeString("date", { scope: "inherited", description: "The day, as YYYY-MM-DD." }),
+      tokens: t.exposeFloat("tokens", {
+        scope: "inherited",
+        description: "Tokens in and out, as far as they count for `tokensPerDay`.",
+      }),
+      cost: t.exposeFloat("cost", {
+        scope: "inherited",
+        nullable: true,
+        description: "What they cost, as far as it counts for `costPerDay`. Null: the connection had no prices.",
+      }),
+      currency: t.exposeString("currency", {
+        scope: "inherited",
+        nullable: true,
+        description: "The currency of the cost, a code of ISO 4217.",
+      }),
+    }),
+  });
+  builder.objectField("ModelConnection", "spend", (t) =>
+    t.field({
+      scope: "inherited",
+      type: ["ModelSpend"],
+      nullable: true,
+      extensions: { cost: { most: SPEND_DAYS, argument: "days" } },
+      description:
+        "What was used over the connection on its last days, today first. Days without calls are left out; a day with prices in two currencies is there twice.",
+      args: {
+        days: t.arg.int({
+          required: false,
+          defaultValue: SPEND_DAYS,
+          description: `Look at this many days, from 1 to ${LIMITS.usageDays}.`,
+        }),
+      },
+      resolve: ({ id }, { days }, { loaders }) =>
+        loaders.modelSpend({ connectionId: id, days: daysOf(days ?? SPEND_DAYS) }),
+    }),
+  );
 }
 
 export const findModelConnection = async (context: Context, id: string): Promise<ModelConnection> =>

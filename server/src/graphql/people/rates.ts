@@ -77,11 +77,12 @@ function addUsage(builder: Builder): void {
         scope: "inherited",
         nullable: true,
         description:
-          "What agents' questions to language models cost. Null if a connection had no prices, or they have several currencies.",
+          "What questions to language models cost. Null if a connection had no prices, or they have several currencies.",
         resolve: ({ date }, _, context) => context.rates.usage.modelCost(callerOf(context).organizationId, date),
       }),
     }),
   });
+  addAgentUse(builder);
   builder.queryField("usage", (t) =>
     t.field({
       scope: "admin",
@@ -102,7 +103,48 @@ function addUsage(builder: Builder): void {
   );
 }
 
-function daysOf(days: number): number {
+function addAgentUse(builder: Builder): void {
+  builder.objectType("AgentModelUse", {
+    description: "What an agent used of language models on one day.",
+    extensions: { isPart: true },
+    fields: (t) => ({
+      agent: t.field({
+        scope: "agents:read",
+        type: "Agent",
+        nullable: true,
+        description:
+          "The agent. Null for tests of model connections, and for sentences before it is known which agent they are for.",
+        resolve: ({ agentId }, _, { loaders }) => agentId && loaders.agent(agentId),
+      }),
+      tokens: t.exposeFloat("tokens", {
+        scope: "inherited",
+        description: "Tokens in and out, as the models count them.",
+      }),
+      cost: t.exposeFloat("cost", {
+        scope: "inherited",
+        nullable: true,
+        description: "What they cost. Null if a connection had no prices, or they have several currencies.",
+      }),
+      currency: t.exposeString("currency", {
+        scope: "inherited",
+        nullable: true,
+        description: "The currency of the cost, a code of ISO 4217.",
+      }),
+    }),
+  });
+  builder.objectField("UsageDay", "agents", (t) =>
+    t.field({
+      scope: "inherited",
+      type: ["AgentModelUse"],
+      nullable: true,
+      extensions: { cost: { most: LIMITS.usageAgents } },
+      description: `The agents that used language models on this day, those with the most tokens first, at most ${LIMITS.usageAgents}.`,
+      resolve: ({ date }, _, context) => context.rates.usage.agentModelUse(callerOf(context).organizationId, date),
+    }),
+  );
+}
+
+export function daysOf(days: number): number {
   if (days >= 1 && days <= LIMITS.usageDays) return days;
   const message = `must be between 1 and ${LIMITS.usageDays}`;
   throw badInput("invalid_input", `days ${message}`, [{ path: "days", code: "out_of_range", message }]);

@@ -7,6 +7,7 @@ const ASSISTANT = "test/language-assistant.test.ts";
 const WAITING = "test/language-llm-waiting.test.ts";
 const STREAMS = "server/src/llm/streams.test.ts";
 const DOOR = "server/src/llm/run-calls.test.ts";
+const BUDGETS = "test/model-budgets.test.ts";
 const PAUSE = "server/src/llm/pause.test.ts";
 
 export const MODELS = {
@@ -78,6 +79,25 @@ export const MODELS = {
     beyond:
       "the run of a further one leaves memory and asks again after 2 s, 10 ms after the one before it, or up to ten minutes",
     test: [DOOR, "as many wait as may"],
+  },
+  usageAgents: {
+    value: 20,
+    bounds: "agents of a day whose use of models `usage` lists",
+    beyond: "those that used fewer tokens are not listed",
+    test: ["server/src/rates/rates.db.test.ts", "no more agents of a day than may be listed"],
+  },
+  modelTokensPerRun: {
+    value: 10_000_000,
+    bounds: "tokens of language models that a run and the runs below it use",
+    beyond: "the task that would use more fails with `limit`",
+    test: ["server/src/rates/budgets.db.test.ts", "a run and the runs below it"],
+  },
+  modelBudgetAnswerTokens: {
+    value: 8_192,
+    bounds:
+      "tokens that a call without `maxTokens` reserves for its answer; sent as its maximum over a connection with a limit a day",
+    beyond: "the answer is cut there",
+    test: [BUDGETS, "without maxTokens"],
   },
   runUsageRuns: {
     value: 1_000,

@@ -110,7 +110,7 @@ const PricesAndLimits = ({ lineOf }: Pick<Form, "lineOf">) => (
       <legend>
         Limits <span className={settings["optional"]}>optional</span>
       </legend>
-      <p>Those of a day are kept, but not checked yet.</p>
+      <p>A call that could use more than is left of a day is refused. A cost needs prices.</p>
       <TextInput {...lineOf("limits.concurrency", "Calls at a time")} inputMode="numeric" />
       <TextInput {...lineOf("limits.tokensPerDay", "Tokens a day")} inputMode="numeric" />
       <TextInput {...lineOf("limits.costPerDay", "Cost a day")} inputMode="decimal" />

@@ -9,6 +9,7 @@ import { shortenedTo } from "../../../lib/text.ts";
 import type { Message, ModelAnswer, ModelRequest } from "../../../llm/call-model.ts";
 import { costOf, type Connection } from "../../../llm/connection.ts";
 import { isNotUnderstood } from "../../../llm/llm.ts";
+import { maximumOf } from "../../../llm/most-used.ts";
 import { LlmError } from "../../../llm/problem.ts";
 import { Postponed, type EffectContext } from "../../effect.ts";
 import type { Frame } from "../../frame.ts";
@@ -97,13 +98,15 @@ export class ModelLine {
   async #call(request: UnreadRequest): Promise<ModelAnswer> {
     const { organizationId, signal, turn } = this.#context;
     const timeoutMs = this.#frame.task.timeout ? LONGEST_MS : TIMEOUT_MS;
+    const { id, parent } = this.#frame.execution.journal.head;
+    const run = { id, parentId: parent?.runId };
     using live = this.#showText();
     const onDelta = (text: string): void => live.add(text);
     const call = async (unheard: UnreadRequest): Promise<ModelAnswer> => {
       const asked = { ...unheard, onDelta };
       using held = this.#models.files.open(organizationId);
       const made = hasFiles(asked) ? (late: AbortSignal) => this.#withFiles(asked, held, late) : asked;
-      const answer = await this.#models.call(this.connection, { organizationId, signal, turn, timeoutMs }, made);
+      const answer = await this.#models.call(this.connection, { organizationId, signal, turn, timeoutMs, run }, made);
       live.complete();
       return answer;
     };
@@ -161,7 +164,7 @@ export class ModelLine {
     if (finish === "refused")
       throw WorkflowError.of("model-refused", `the provider's filter refused the answer${shown && `: ${shown}`}`);
     if (finish !== "length") return shown;
-    const by = maxTokens === undefined ? "the model's own limit of tokens" : `maxTokens (${maxTokens})`;
+    const by = cutBy(maxTokens, this.connection);
     throw WorkflowError.of("model-answer", `the answer was cut by ${by}. It begins: ${shown}`);
   }
 
@@ -185,11 +188,22 @@ const sourcesOf = (message: UnreadMessage): readonly FileSource[] =>
 
 const hasFiles = ({ messages }: UnreadRequest): boolean => messages.some((message) => sourcesOf(message).length > 0);
 
+function cutBy(maxTokens: number | undefined, connection: Connection): string {
+  if (maxTokens !== undefined) return `maxTokens (${maxTokens})`;
+  const most = maximumOf(maxTokens, connection);
+  return most === undefined
+    ? "the model's own limit of tokens"
+    : `the ${most} tokens that a call without maxTokens may use over a connection with a limit a day`;
+}
+
 /** The decimals of a cost: a token of a model at 0.01 a million costs 0.00000001. */
 const DECIMALS = 12;
 
 const OWN = "the server's model";
 const SAID_CHARACTERS = 500;
 
-const asTaskError = ({ problem, status }: LlmError, message: string): WorkflowError =>
-  problem === "timeout" ? WorkflowError.of("timeout", message) : WorkflowError.of("communication", message, status);
+function asTaskError({ problem, status }: LlmError, message: string): WorkflowError {
+  if (problem === "timeout") return WorkflowError.of("timeout", message);
+  if (problem === "over_budget") return WorkflowError.of("limit", message);
+  return WorkflowError.of("communication", message, status);
+}

@@ -1,0 +1,70 @@
+/** The most that a call may use, before it is made, and what it used. */
+import { LIMITS } from "../lib/limits.ts";
+import type { Message, ModelAnswer, ModelRequest } from "./call-model.ts";
+import { costOf, type Connection, type Tokens } from "./connection.ts";
+import type { ModelFile } from "./model-file.ts";
+
+/** `cost`: in the currency of the connection's prices; 0 without prices. */
+export type Used = { tokens: number; cost: number };
+
+/** A token of most texts has at least as many bytes. */
+const BYTES_A_TOKEN = 3;
+/** Providers scale images down. */
+const TOKENS_AN_IMAGE = 3_000;
+const PDF = "application/pdf";
+/** A page is its text and an image of it. */
+const PDF_BYTES_A_TOKEN = 10;
+/** Roles, separators and the like. */
+const TOKENS_A_MESSAGE = 8;
+
+/** The maximum of an answer that is sent: over a connection with a limit a day there always is one. */
+export function maximumOf(maxTokens: number | undefined, { limits }: Connection): number | undefined {
+  const isLimited = limits !== null && (limits.tokensPerDay !== null || limits.costPerDay !== null);
+  return maxTokens ?? (isLimited ? LIMITS.modelBudgetAnswerTokens : undefined);
+}
+
+/** Input tokens are an estimate. */
+export function mostUsedBy(request: ModelRequest, connection: Connection): Used {
+  const [inputTokens, outputTokens] = [inputOf(request), request.maxTokens ?? LIMITS.modelBudgetAnswerTokens];
+  const [fresh, cached] = [0, inputTokens].map((cachedInputTokens) =>
+    usedBy({ inputTokens, outputTokens, cachedInputTokens }, connection),
+  ) as [Used, Used];
+  return cached.cost > fresh.cost ? cached : fresh;
+}
+
+/** By the endpoint's counts; if it counts nothing, by an estimate. */
+export function usedInAll(answer: ModelAnswer, request: ModelRequest, connection: Connection): Used {
+  const { usage, text, toolCalls } = answer;
+  if (usage.inputTokens > 0 || usage.outputTokens > 0) return usedBy(usage, connection);
+  const written = toolCalls.reduce((sum, { arguments: given }) => sum + tokensOf(given), tokensOf(text));
+  return usedBy({ inputTokens: inputOf(request), outputTokens: written, cachedInputTokens: 0 }, connection);
+}
+
+const usedBy = (tokens: Tokens, { prices }: Connection): Used => ({
+  tokens: tokens.inputTokens + tokens.outputTokens,
+  cost: prices ? costOf(tokens, prices) : 0,
+});
+
+function inputOf({ system, messages, schema, tools }: ModelRequest): number {
+  let tokens = system === undefined ? 0 : tokensOf(system) + TOKENS_A_MESSAGE;
+  for (const message of messages) tokens += tokensOfMessage(message);
+  for (const part of [schema, tools]) if (part) tokens += tokensOf(JSON.stringify(part));
+  return tokens;
+}
+
+function tokensOfMessage(message: Message): number {
+  if (message.role === "tool")
+    return message.results.reduce((sum, { text }) => sum + tokensOf(text) + TOKENS_A_MESSAGE, 0);
+  let tokens = tokensOf(message.text) + TOKENS_A_MESSAGE;
+  if (message.role === "user") for (const file of message.files ?? []) tokens += tokensOfFile(file);
+  else for (const { name, arguments: given } of message.toolCalls ?? []) tokens += tokensOf(name) + tokensOf(given);
+  return tokens;
+}
+
+function tokensOfFile(file: ModelFile): number {
+  if ("text" in file) return tokensOf(file.text);
+  if (file.type !== PDF) return TOKENS_AN_IMAGE;
+  return Math.max(TOKENS_AN_IMAGE, Math.ceil((file.base64.length * 0.75) / PDF_BYTES_A_TOKEN));
+}
+
+const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_A_TOKEN);

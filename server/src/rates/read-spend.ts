@@ -1,0 +1,32 @@
+/** The use of model connections by day (UTC). */
+import type { ModelConnectionId, OrganizationId } from "../lib/ids.ts";
+import type { Database } from "../storage/database.ts";
+
+/** A day on which there were calls, in one currency. `cost` and `currency`: null for calls without a price. */
+export type SpendDay = { date: string; tokens: number; cost: number | null; currency: string | null };
+
+export type SpendKey = { connectionId: ModelConnectionId; days: number };
+
+/** In the order of `keys`, the newest day first. `today`: YYYY-MM-DD. */
+export async function readSpend(
+  database: Database,
+  organizationId: OrganizationId,
+  { keys, today }: { keys: readonly SpendKey[]; today: string },
+): Promise<SpendDay[][]> {
+  const rows = await database.query(
+    `select wanted.place::int as place, to_char(s.day, 'YYYY-MM-DD') as date, s.tokens, s.cost::float8 as cost, s.currency
+       from unnest($2::uuid[], $3::int[]) with ordinality as wanted (subject, days, place)
+       join model_spend s on s.organization_id = $1 and s.subject = wanted.subject
+        and s.day > $4::date - wanted.days and s.day <= $4::date
+      where s.tokens <> 0 or s.cost <> 0
+      order by place, s.day desc, s.currency`,
+    [organizationId, keys.map(({ connectionId }) => connectionId), keys.map(({ days }) => days), today],
+    organizationId,
+  );
+  const found = keys.map((): SpendDay[] => []);
+  for (const { place, date, tokens, cost, currency } of rows) {
+    const isPriced = currency !== "";
+    found[place - 1]!.push({ date, tokens, cost: isPriced ? cost : null, currency: isPriced ? currency : null });
+  }
+  return found;
+}

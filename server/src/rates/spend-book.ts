@@ -1,0 +1,114 @@
+/** The account of what models used, and of what calls under way may still use, as one transaction sees and changes it. */
+import { utcDate } from "../lib/calendar.ts";
+import { timeOfId } from "../lib/ids.ts";
+import type { Amount, Changes, Place, Reservation, SentenceCall, Spent } from "./spend-store.ts";
+
+/** A call must leave room in it. Null: without a limit. `cost`: in the currency of the call. */
+export type Budget = Place & { tokens: number | null; cost: number | null };
+
+/** The budget without room. `isBusy`: there is room as soon as calls that are under way use less than they may. */
+export type Refused = { budget: Budget; unit: keyof Amount; used: number; isBusy: boolean };
+
+export class SpendBook {
+  readonly #spent = new Totals();
+  readonly #reserved = new Totals();
+  readonly #open = new Set<string>();
+  readonly #added = new Map<string, Spent>();
+  readonly #made = new Map<string, Reservation>();
+  readonly #ended: Reservation[] = [];
+  readonly #calls: SentenceCall[] = [];
+
+  /** Reservations that have expired by `now` count in full. */
+  constructor(now: number, spent: readonly Spent[], reserved: readonly Reservation[]) {
+    for (const one of spent) this.#spent.add(one, one);
+    for (const one of reserved) this.#hold(one);
+    for (const one of reserved) if (one.expiresAt <= now) this.settle(one, one);
+  }
+
+  /** Undefined: there was room in all of the budgets, and the reservation is made. */
+  reserve(wanted: Reservation, budgets: readonly Budget[]): Refused | undefined {
+    for (const budget of budgets) {
+      const refused = this.#refusedBy(budget, wanted, "tokens") ?? this.#refusedBy(budget, wanted, "cost");
+      if (refused) return refused;
+    }
+    this.#hold(wanted);
+    this.#made.set(wanted.id, wanted);
+    return undefined;
+  }
+
+  #refusedBy(budget: Budget, wanted: Reservation, unit: keyof Amount): Refused | undefined {
+    const most = budget[unit];
+    if (most === null) return undefined;
+    const { currency } = wanted;
+    const used = this.#spent.of(budget, unit, currency);
+    if (used + wanted[unit] > most) return { budget, unit, used, isBusy: false };
+    const all = used + this.#reserved.of(budget, unit, currency) + wanted[unit];
+    return all > most ? { budget, unit, used, isBusy: true } : undefined;
+  }
+
+  #hold(reservation: Reservation): void {
+    this.#open.add(reservation.id);
+    for (const place of placesOf(reservation)) this.#reserved.add(place, reservation);
+  }
+
+  /** Its call ended and used this much. A reservation that had expired was counted in full before. */
+  settle(reservation: Reservation, used: Amount, call?: SentenceCall): void {
+    const wasOpen = this.#open.delete(reservation.id);
+    const { id, currency, tokens, cost } = reservation;
+    const more = wasOpen ? used : { tokens: used.tokens - tokens, cost: used.cost - cost };
+    for (const place of placesOf(reservation)) {
+      if (wasOpen) this.#reserved.add(place, { currency, tokens: -tokens, cost: -cost });
+      this.#spend(place, { ...more, currency });
+    }
+    if (wasOpen && !this.#made.delete(id)) this.#ended.push(reservation);
+    if (call) this.#calls.push(call);
+  }
+
+  #spend({ organizationId, subject, day }: Place, more: Priced): void {
+    const place = { organizationId, subject, day };
+    this.#spent.add(place, more);
+    const key = `${keyOf(place)} ${more.currency}`;
+    const { tokens, cost } = this.#added.get(key) ?? NOTHING;
+    this.#added.set(key, { ...place, ...more, tokens: tokens + more.tokens, cost: cost + more.cost });
+  }
+
+  changes(): Changes {
+    const spent = [...this.#added.values()].filter(({ tokens, cost }) => tokens !== 0 || cost !== 0);
+    return { spent, reserved: [...this.#made.values()], ended: this.#ended, calls: this.#calls };
+  }
+}
+
+type Priced = Amount & { currency: string };
+
+const NOTHING: Amount = { tokens: 0, cost: 0 };
+
+/** Sums by place. */
+class Totals {
+  readonly #sums = new Map<string, { tokens: number; costs: Map<string, number> }>();
+
+  add(place: Place, { currency, tokens, cost }: Priced): void {
+    const key = keyOf(place);
+    const sum = this.#sums.get(key) ?? { tokens: 0, costs: new Map() };
+    this.#sums.set(key, sum);
+    sum.tokens += tokens;
+    sum.costs.set(currency, (sum.costs.get(currency) ?? 0) + cost);
+  }
+
+  /** Tokens of calls in any currency; costs in this one. */
+  of(place: Place, unit: keyof Amount, currency: string): number {
+    const sum = this.#sums.get(keyOf(place));
+    return (unit === "tokens" ? sum?.tokens : sum?.costs.get(currency)) ?? 0;
+  }
+}
+
+const keyOf = ({ organizationId, subject, day }: Place): string => `${organizationId} ${subject} ${day}`;
+
+/** A run is counted over its whole life, under the day on which it was created; the others by day. */
+export function placesOf({ organizationId, connectionId, runId, day }: PlaceOfCall): Place[] {
+  const places: Place[] = [{ organizationId, subject: organizationId, day }];
+  if (connectionId !== null) places.push({ organizationId, subject: connectionId, day });
+  if (runId !== null) places.push({ organizationId, subject: runId, day: utcDate(timeOfId(runId)) });
+  return places;
+}
+
+type PlaceOfCall = Pick<Reservation, "organizationId" | "connectionId" | "runId" | "day">;

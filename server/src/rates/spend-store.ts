@@ -1,0 +1,185 @@
+/** The SQL of what models use: spent by day, and reserved by calls that are under way. */
+import type { AgentId, ModelConnectionId, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
+import type { Database, Query, Row } from "../storage/database.ts";
+
+/** The organization, a connection, or a run that no other run started. */
+export type Subject = OrganizationId | ModelConnectionId | RunId;
+
+/** `cost`: in the currency; 0 without a price. */
+export type Amount = { tokens: number; cost: number };
+
+/** `day`: UTC, YYYY-MM-DD. */
+export type Place = { organizationId: OrganizationId; subject: Subject; day: string };
+
+/** `currency`: empty without a price. */
+export type Spent = Amount & Place & { currency: string };
+
+export type Reservation = Amount & {
+  organizationId: OrganizationId;
+  id: string;
+  day: string;
+  connectionId: ModelConnectionId | null;
+  /** That no other run started. */
+  runId: RunId | null;
+  /** Empty: without a price. */
+  currency: string;
+  /** ms. */
+  expiresAt: number;
+};
+
+/** A call that no run made, as it is kept. */
+export type SentenceCall = {
+  organizationId: OrganizationId;
+  id: string;
+  agentId: AgentId | null;
+  projectId: ProjectId | null;
+  connectionId: ModelConnectionId | null;
+  connection: string;
+  model: string;
+  calledAt: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens: number;
+  cost: number | null;
+  currency: string | null;
+};
+
+/** One transaction at a time for each organization, in all processes. `organizations`: sorted. */
+export const lockOrganizations = (query: Query, organizations: readonly OrganizationId[]): Promise<unknown> =>
+  query("select pg_advisory_xact_lock(hashtextextended('models ' || one, 0)) from unnest($1::text[]) as one", [
+    organizations,
+  ]);
+
+export async function readSpent(query: Query, places: readonly Place[]): Promise<Spent[]> {
+  const rows = await query(
+    `select s.organization_id, s.subject, to_char(s.day, 'YYYY-MM-DD') as day, s.currency, s.tokens, s.cost::float8 as cost
+       from (select distinct * from unnest($1::uuid[], $2::uuid[], $3::date[])) as wanted (organization_id, subject, day)
+       join model_spend s using (organization_id, subject, day)`,
+    [
+      places.map(({ organizationId }) => organizationId),
+      places.map(({ subject }) => subject),
+      places.map(({ day }) => day),
+    ],
+  );
+  return rows.map(({ organization_id: organizationId, ...row }) => ({ ...row, organizationId }) as Spent);
+}
+
+export async function readReservations(query: Query, organizations: readonly OrganizationId[]): Promise<Reservation[]> {
+  const rows = await query(
+    `select organization_id, id, to_char(day, 'YYYY-MM-DD') as day, connection_id, run_id, currency, tokens,
+            cost::float8 as cost, expires_at
+       from model_reservations where organization_id = any($1::uuid[])`,
+    [organizations],
+  );
+  return rows.map(reservationOf);
+}
+
+const reservationOf = (row: Row): Reservation => ({
+  organizationId: row["organization_id"],
+  id: row["id"],
+  day: row["day"],
+  connectionId: row["connection_id"],
+  runId: row["run_id"],
+  currency: row["currency"],
+  tokens: row["tokens"],
+  cost: row["cost"],
+  expiresAt: row["expires_at"].getTime(),
+});
+
+/** The run above all that led to this one. */
+export async function readRootRun(database: Database, organizationId: OrganizationId, id: RunId): Promise<RunId> {
+  const rows = await database.query(
+    `with recursive above (id, parent, height) as (
+       select id, parent_run_id, 0 from runs where organization_id = $1 and id = $2
+       union all
+       select r.id, r.parent_run_id, height + 1 from above a join runs r on r.id = a.parent where r.organization_id = $1)
+     select id from above order by height desc limit 1`,
+    [organizationId, id],
+    organizationId,
+  );
+  return rows[0]?.["id"] ?? id;
+}
+
+export type Changes = {
+  /** Added to what was spent before; one for each row. */
+  spent: readonly Spent[];
+  reserved: readonly Reservation[];
+  /** Reservations that ended, by organization and id. */
+  ended: readonly Pick<Reservation, "organizationId" | "id">[];
+  calls: readonly SentenceCall[];
+};
+
+export async function writeSpending(query: Query, { spent, reserved, ended, calls }: Changes): Promise<void> {
+  if (spent.length > 0) await addSpent(query, spent);
+  if (ended.length > 0) await endReservations(query, ended);
+  if (reserved.length > 0) await addReservations(query, reserved);
+  if (calls.length > 0) await addCalls(query, calls);
+}
+
+const addSpent = (query: Query, spent: Changes["spent"]): Promise<unknown> =>
+  query(
+    `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
+     select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::numeric[])
+     on conflict (organization_id, subject, day, currency) do update
+       set tokens = known.tokens + excluded.tokens, cost = known.cost + excluded.cost`,
+    [
+      spent.map(({ organizationId }) => organizationId),
+      spent.map(({ subject }) => subject),
+      spent.map(({ day }) => day),
+      spent.map(({ currency }) => currency),
+      spent.map(({ tokens }) => tokens),
+      spent.map(({ cost }) => cost.toFixed(DECIMALS)),
+    ],
+  );
+
+const endReservations = (query: Query, ended: Changes["ended"]): Promise<unknown> =>
+  query(
+    `delete from model_reservations r using unnest($1::uuid[], $2::uuid[]) as ended (organization_id, id)
+      where r.organization_id = ended.organization_id and r.id = ended.id`,
+    [ended.map(({ organizationId }) => organizationId), ended.map(({ id }) => id)],
+  );
+
+const addReservations = (query: Query, reserved: Changes["reserved"]): Promise<unknown> =>
+  query(
+    `insert into model_reservations (organization_id, id, day, connection_id, run_id, currency, tokens, cost, expires_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::numeric[],
+       $9::timestamptz[])`,
+    [
+      reserved.map(({ organizationId }) => organizationId),
+      reserved.map(({ id }) => id),
+      reserved.map(({ day }) => day),
+      reserved.map(({ connectionId }) => connectionId),
+      reserved.map(({ runId }) => runId),
+      reserved.map(({ currency }) => currency),
+      reserved.map(({ tokens }) => tokens),
+      reserved.map(({ cost }) => cost.toFixed(DECIMALS)),
+      reserved.map(({ expiresAt }) => new Date(expiresAt)),
+    ],
+  );
+
+const addCalls = (query: Query, calls: Changes["calls"]): Promise<unknown> =>
+  query(
+    `insert into model_calls (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
+       input_tokens, output_tokens, cached_input_tokens, cost, currency)
+     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::timestamptz[],
+       $9::int[], $10::int[], $11::int[], $12::numeric[], $13::text[])
+     on conflict do nothing`,
+    [
+      calls.map(({ organizationId }) => organizationId),
+      calls.map(({ id }) => id),
+      calls.map(({ agentId }) => agentId),
+      calls.map(({ projectId }) => projectId),
+      calls.map(({ connectionId }) => connectionId),
+      calls.map(({ connection }) => connection),
+      calls.map(({ model }) => model),
+      calls.map(({ calledAt }) => new Date(calledAt)),
+      calls.map(({ inputTokens }) => inputTokens),
+      calls.map(({ outputTokens }) => outputTokens),
+      calls.map(({ cachedInputTokens }) => cachedInputTokens),
+      calls.map(({ cost }) => (cost === null ? null : cost.toFixed(DECIMALS))),
+      calls.map(({ currency }) => currency),
+    ],
+  );
+
+/** The decimals of a cost, as those of `model_calls`. */
+const DECIMALS = 12;

@@ -1,0 +1,272 @@
+/** Budgets of models over the wire: a day, a run, a plan. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { start } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
+import { held, json, send, startLlmService, status, type LlmService, type Reply } from "./llm-service.ts";
+import { agentOf, ENDED, ran, runOf, until } from "./runs.ts";
+
+const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+const UPDATE = "mutation($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { id } }";
+/** An answer uses 300 tokens for what was asked, and 40. */
+const USED = 340;
+const DAY_MS = 86_400_000;
+
+let model: LlmService;
+let server: TestServer;
+beforeAll(async () => {
+  model = await startLlmService();
+  const own = { LLM_BASE_URL: model.url, LLM_MODEL: "own", LLM_PRICES: "1,10,0.5" };
+  server = await startTestServer({ env: { ...own, OUTBOUND_ALLOW: "127.0.0.1/32" } });
+});
+afterAll(async () => {
+  await database?.end();
+  await server[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  model.asked.length = 0;
+  model.replies = ["Hello"];
+});
+
+const connect = async (name: string, own: object = {}): Promise<string> => {
+  const { projectId } = server.world;
+  const base = { projectId, name, provider: "openai_compatible", baseUrl: model.url, model: "small", apiKey: "sk-one" };
+  return (await server.data(CREATE, { input: { ...base, ...own } })).createModelConnection.id;
+};
+
+/** An answer that used so many tokens. */
+const using = (tokens: number): Reply =>
+  json({
+    choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }],
+    usage: { prompt_tokens: tokens, completion_tokens: 0 },
+  });
+
+const ask = (connection: string, values: string): string =>
+  `do: [{ask: {call: 'llm:1.0.0@default', with: {connection: ${connection}, ${values}}}}]`;
+
+const LIMIT = { type: expect.stringMatching(/\/limit$/), status: 429 };
+
+test("a connection's tokens of a day are checked before each call, and free on the next day", async () => {
+  await connect("daily", { limits: { tokensPerDay: 1_000 } });
+  const agent = await agentOf(server, ask("daily", "prompt: Hi, maxTokens: 500"));
+  await server.clock.advance(DAY_MS - ((await server.clock.now()) % DAY_MS));
+  expect(await ran(server, agent)).toMatchObject({ status: "completed" });
+  const today = new Date(await server.clock.now()).toISOString().slice(0, 10);
+  await ran(server, agent);
+  const { error } = await ran(server, agent);
+  expect(error).toMatchObject({
+    ...LIMIT,
+    detail: expect.stringContaining(
+      `may use 1000 tokens a day: ${2 * USED} tokens are used, and this call may use up to 50`,
+    ),
+  });
+  const [, free] = /free again from (\S+) on$/.exec(error.detail)!;
+  expect(Date.parse(free!) - Date.parse(today)).toBe(DAY_MS);
+  expect(model.asked).toHaveLength(2);
+  await server.clock.advance(DAY_MS);
+  expect(await ran(server, agent)).toMatchObject({ status: "completed" });
+});
+
+test("costs of a day are those of the connection's prices, however large", async () => {
+  const prices = { inputPerMillion: 1_000_000, outputPerMillion: 1_000_000, currency: "EUR" };
+  const id = await connect("dear", { prices, limits: { costPerDay: 1_000_000_000_000 } });
+  model.replies = [using(1e15)];
+  const agent = await agentOf(server, ask("dear", "prompt: Hi, maxTokens: 1000000"));
+  const { id: run } = await ran(server, agent);
+  const { usage } = (await server.data("query($id: ID!) { run(id: $id) { usage { cost } } }", { id: run })).run;
+  expect(usage.cost).toBe(10_000_000);
+  await server.data(UPDATE, { input: { modelConnectionId: id, limits: { costPerDay: 10_500_000 } } });
+  expect((await ran(server, agent)).error).toMatchObject({
+    ...LIMIT,
+    detail: expect.stringContaining("may use 10500000 EUR a day: 10000000 EUR are used"),
+  });
+});
+
+test("a call without maxTokens is sent with one over a connection that has a limit a day", async () => {
+  await connect("free");
+  await connect("bound", { limits: { tokensPerDay: 100_000 } });
+  await runOf(server, ask("free", "prompt: Hi"));
+  await runOf(server, ask("bound", "prompt: Hi"));
+  await runOf(server, ask("bound", "prompt: Hi, maxTokens: 7"));
+  expect(model.asked.map(({ body }) => body.max_tokens)).toEqual([undefined, LIMITS.modelBudgetAnswerTokens, 7]);
+});
+
+test("calls that could use too much together wait for each other, without a try", async () => {
+  await connect("shared", { limits: { tokensPerDay: 2_000 } });
+  const hung = held();
+  model.replies = [hung.reply];
+  const agent = await agentOf(server, ask("shared", "prompt: Hi, maxTokens: 1500"));
+  const first = await start(server, agent);
+  await eventually(() => model.asked.length === 1);
+  const second = await start(server, agent);
+  await eventually(async () => (await sleeping()) === 1);
+  hung.release(send("Hello"));
+  expect((await until(server, first, ...ENDED)).status).toBe("completed");
+  model.replies = ["Hello too"];
+  await server.clock.advance(5_000);
+  const run = await until(server, second, ...ENDED);
+  expect(run).toMatchObject({ status: "completed", output: "Hello too" });
+  expect(run.steps[0].attempts).toHaveLength(1);
+});
+
+let database: Awaited<ReturnType<typeof connectTo>> | undefined;
+/** How many runs have left memory until a time. */
+async function sleeping(): Promise<number> {
+  database ??= await connectTo(server);
+  return (await database.query("select 1 from runs where wake_at is not null and owner is null")).rows.length;
+}
+
+test("a refused call costs nothing, one that was given up counts in full", async () => {
+  await connect("failing", { limits: { tokensPerDay: 1_000 } });
+  const agent = await agentOf(server, ask("failing", "prompt: Hi, maxTokens: 900"));
+  model.replies = [status(500), (response) => void response.end("<html>")];
+  for (const type of ["communication", "communication", "limit"]) {
+    const { error } = await ran(server, agent);
+    expect(error.type).toMatch(new RegExp(`/${type}$`));
+  }
+  expect(model.asked).toHaveLength(2);
+});
+
+test("an assistant's questions belong to the same budgets", async () => {
+  await connect("helping", { limits: { tokensPerDay: 1_000 } });
+  const body =
+    "do: [{help: {call: 'assistant:1.0.0@default', with: {connection: helping, prompt: Hi, maxTokens: 700}}}]";
+  const agent = await agentOf(server, body);
+  expect(await ran(server, agent)).toMatchObject({ status: "completed", output: "Hello" });
+  expect((await ran(server, agent)).error).toMatchObject({
+    ...LIMIT,
+    detail: expect.stringContaining("the model connection helping may use 1000 tokens a day: 340 tokens are used"),
+  });
+  expect(model.asked).toHaveLength(1);
+});
+
+test("a run and the runs below it have one budget, whatever else there is", async () => {
+  await connect("unlimited");
+  await agentOf(server, ask("unlimited", "prompt: Hi"), "spender");
+  const child = "{run: {workflow: {namespace: test, name: spender, version: latest, input: {}}}}";
+  model.replies = [using(LIMITS.modelTokensPerRun - 100)];
+  const body = `do: [{child: ${child}}, {again: {call: 'llm:1.0.0@default', with: {connection: unlimited, prompt: Hi, maxTokens: 100}}}]`;
+  const run = await runOf(server, body);
+  expect(run.error).toMatchObject({
+    ...LIMIT,
+    instance: "/do/1/again",
+    detail: expect.stringContaining("a run and the runs below it may use 10000000 tokens of models: 9999900 tokens"),
+  });
+  expect(model.asked).toHaveLength(1);
+});
+
+test("an organization's plan says how many tokens it may use a day; its sentences are read by rules then", async () => {
+  const { organizationId, ...world } = await server.organization("small");
+  await server.setPlan(organizationId, "free");
+  await server.clock.advance(5_000);
+  const guest = {
+    world: { organizationId, ...world },
+    data: (text: string, variables?: object) => server.data(text, { ...variables }, world.apiKey),
+    graphql: (text: string, variables?: object) => server.graphql(text, { ...variables }, world.apiKey),
+  };
+  const base = {
+    projectId: world.projectId,
+    name: "own",
+    provider: "openai_compatible",
+    baseUrl: model.url,
+    model: "m",
+  };
+  await guest.data(CREATE, { input: { ...base, isDefault: true } });
+  const agentId = await agentOf(
+    guest,
+    `input: {schema: {format: json, document: {type: object, properties: {copies: {type: integer}}}}}
+${ask("own", "prompt: Hi, maxTokens: 1000")}`,
+  );
+  model.replies = [using(999_500)];
+  expect((await ran(guest, agentId, { copies: 1 })).status).toBe("completed");
+  expect((await ran(guest, agentId, { copies: 1 })).error).toMatchObject({
+    ...LIMIT,
+    detail: expect.stringContaining(
+      "the organization's plan (free) allows 1000000 tokens of models a day: 999500 tokens",
+    ),
+  });
+  const draft = "mutation($input: DraftInput!) { draftRunInput(input: $input) { reader modelProblem } }";
+  const { draftRunInput } = await guest.data(draft, { input: { agentId, text: "3 copies", timezone: "UTC" } });
+  expect(draftRunInput).toEqual({ reader: "rules", modelProblem: "over_budget" });
+  expect(model.asked).toHaveLength(1);
+});
+
+test("an endpoint that counts no tokens is counted by what was said", async () => {
+  await connect("mute", { limits: { tokensPerDay: 1_000 } });
+  const choices = [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "x".repeat(2_400) } }];
+  model.replies = [json({ choices })];
+  const agent = await agentOf(server, ask("mute", "prompt: Hi, maxTokens: 900"));
+  expect(await ran(server, agent)).toMatchObject({ status: "completed" });
+  expect((await ran(server, agent)).error).toMatchObject({
+    ...LIMIT,
+    detail: expect.stringContaining("809 tokens are used"),
+  });
+});
+
+test("what was used is told by connection and day, and by agent and day; sentences and tests count", async () => {
+  const prices = { inputPerMillion: 1, outputPerMillion: 10, currency: "EUR" };
+  const id = await connect("told", { prices, isDefault: true });
+  const agentId = await agentOf(
+    server,
+    `input: {schema: {format: json, document: {type: object, properties: {copies: {type: integer}}}}}
+${ask("told", "prompt: Hi")}`,
+    "teller",
+  );
+  await server.clock.advance(DAY_MS);
+  const [cost, day] = [(300 * 1 + 40 * 10) / 1_000_000, new Date(await server.clock.now()).toISOString().slice(0, 10)];
+  await ran(server, agentId, { copies: 1 });
+  model.replies = [{ copies: { value: 3, words: "3 copies" } }];
+  await server.data("mutation($input: DraftInput!) { draftRunInput(input: $input) { id } }", {
+    input: { agentId, text: "3 copies", timezone: "UTC" },
+  });
+  const sentences = model.asked.length - 1;
+  await server.data("mutation($id: ID!) { testModelConnection(input: { modelConnectionId: $id }) { problem } }", {
+    id,
+  });
+  const calls = model.asked.length;
+  expect(calls).toBeGreaterThan(1 + sentences);
+  const { node, usage } = await server.data(
+    `query($id: ID!) { node(id: $id) { ... on ModelConnection { spend(days: 2) { date tokens cost currency } } }
+      usage(days: 1) { modelTokens modelCost agents { agent { name } tokens cost currency } } }`,
+    { id },
+  );
+  const of = (count: number): object => ({
+    tokens: count * USED,
+    cost: expect.closeTo(count * cost, 9),
+    currency: "EUR",
+  });
+  expect(node.spend).toEqual([{ date: day, ...of(calls) }]);
+  const agents = [
+    { agent: { name: "teller" }, ...of(1 + sentences) },
+    { agent: null, ...of(calls - 1 - sentences) },
+  ];
+  expect(usage).toEqual([
+    { modelTokens: calls * USED, modelCost: expect.closeTo(calls * cost, 9), agents: expect.arrayContaining(agents) },
+  ]);
+  const { errors } = await server.graphql(
+    "query($id: ID!) { node(id: $id) { ... on ModelConnection { spend(days: 0) { date } } } }",
+    { id },
+  );
+  expect(errors![0]!.extensions).toMatchObject({ code: "BAD_USER_INPUT", fields: [{ path: "days" }] });
+});
+
+test("the server's own model has the operator's prices", async () => {
+  const { id } = await runOf(
+    server,
+    "do: [{ask: {call: 'llm:1.0.0@default', with: {connection: server, prompt: Hi}}}]",
+  );
+  const { usage } = (await server.data("query($id: ID!) { run(id: $id) { usage { cost currency } } }", { id })).run;
+  expect(usage).toEqual({ cost: expect.closeTo((300 + 40 * 10) / 1_000_000, 9), currency: "USD" });
+});
+
+test("costs a day need prices", async () => {
+  const { projectId } = server.world;
+  const input = { projectId, name: "x", provider: "openai_compatible", baseUrl: model.url, model: "m" };
+  const { errors } = await server.graphql(CREATE, { input: { ...input, limits: { costPerDay: 1 } } });
+  expect(errors![0]!.extensions).toMatchObject({
+    code: "BAD_USER_INPUT",
+    fields: [{ path: "input.limits.costPerDay", message: expect.stringContaining("needs prices") }],
+  } satisfies Data);
+});
