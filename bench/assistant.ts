@@ -2,15 +2,14 @@
  * `call: assistant`: what an iteration costs us (a question to the model and a tool call, both committed) while the conversation grows to 200 kB,
  * and the memory after a thousand of them.
  */
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Figure } from "./figures.ts";
-import { end, start, startServer, temporaryFolder, type Server } from "./launch.ts";
+import { startFixed, startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { measure, type Sample } from "./measure.ts";
 import { memoryOf } from "./processes.ts";
 import type { Measured } from "./speed.ts";
-import { graphql, makeWorld, runAgentToEnd, type World } from "./world.ts";
+import { connectModel, makeWorld, projectOf, publish, runAgentToEnd, type World } from "./world.ts";
 
 const ITERATIONS = 50;
 /** The tool's answer: fifty of them are 200 kB. */
@@ -22,8 +21,8 @@ const SETTLE_MS = 1_000;
 export async function measureAssistant(generator: Generator, sinkUrl: string, isQuick = false): Promise<Measured> {
   const { warmUp, runs } = isQuick ? QUICK : FULL;
   using folder = temporaryFolder();
-  await using model = await startProcess("thinking-model.ts", String(ITERATIONS));
-  await using page = await startProcess("fixed-answer.ts", PAGE);
+  await using model = await startFixed("thinking-model.ts", String(ITERATIONS));
+  await using page = await startFixed("fixed-answer.ts", PAGE);
   await using server = await startServer({ folder: folder.path });
   const world = await makeWorld(server, sinkUrl);
   const agentId = await publishAssistant(server, world, { model: model.url, page: page.url });
@@ -62,37 +61,9 @@ const figuresOf = (how: string, { nodeMs, postgresMs }: Sample): Figure[] => [
   },
 ];
 
-async function startProcess(file: string, argument: string): Promise<{ url: string } & AsyncDisposable> {
-  const { child, ready } = await start({
-    file: path.join(import.meta.dirname, file),
-    args: [argument],
-    ready: /"url":"([^"]+)"/,
-  });
-  return { url: ready, [Symbol.asyncDispose]: () => end(child, "SIGKILL") };
-}
-
 async function publishAssistant(server: Server, world: World, urls: { model: string; page: string }): Promise<string> {
-  const { agent } = await graphql<{ agent: { project: { id: string; handle: string } } }>(
-    server,
-    world,
-    "query ($id: ID!) { agent(id: $id) { project { id handle } } }",
-    { id: world.agents.three },
-  );
-  const { id: projectId, handle } = agent.project;
-  const connection = {
-    projectId,
-    name: "thinking",
-    provider: "openai_compatible",
-    baseUrl: urls.model,
-    model: "thinking",
-    isDefault: true,
-  };
-  await graphql(
-    server,
-    world,
-    "mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }",
-    { input: connection },
-  );
+  const project = await projectOf(server, world);
+  await connectModel(server, world, project, urls.model);
   const look = {
     name: "look",
     description: "Reads a page.",
@@ -107,12 +78,5 @@ async function publishAssistant(server: Server, world: World, urls: { model: str
       limits: { iterations: ITERATIONS + 1, toolCalls: ITERATIONS, tokens: 10_000_000 },
     },
   };
-  const document = { dsl: "1.0.3", namespace: handle, name: "reads-pages", version: "1.0.0" };
-  const { publishAgent } = await graphql<{ publishAgent: { id: string } }>(
-    server,
-    world,
-    "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
-    { input: { projectId, definition: JSON.stringify({ document, do: [{ work }] }) } },
-  );
-  return publishAgent.id;
+  return publish(server, world, project, "reads-pages", [{ work }]);
 }

@@ -18,6 +18,7 @@ import { measureEvents } from "./events.ts";
 import { measureGrowth } from "./growth.ts";
 import { endEverything, startFloor, startServer, startSinkProcess, temporaryFolder } from "./launch.ts";
 import { measureAssistant } from "./assistant.ts";
+import { measureLlm } from "./llm.ts";
 import { startGenerator, type Generator } from "./load.ts";
 import { measureMastra } from "./mastra.ts";
 import { measureMemory, measureOpen, measureReady, measureRecovery } from "./once.ts";
@@ -58,6 +59,7 @@ const ONCE = {
   webhooks: measureWebhooks,
   million: measureMillion,
   ui: measureUi,
+  llm: measureLlm,
   mcp: measureMcp,
   assistant: measureAssistant,
 };

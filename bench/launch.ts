@@ -201,3 +201,10 @@ export async function startSinkProcess(): Promise<SinkProcess> {
   const { child, ready } = await start({ file: path.join(ROOT, "test/sink.ts"), ready: /"url":"([^"]+)"/ });
   return { url: ready, [Symbol.asyncDispose]: () => end(child, "SIGKILL") };
 }
+
+/** A service that always answers the same way: a program of this folder and its argument, in its own process. */
+export async function startFixed(program: string, argument: string): Promise<{ url: string } & AsyncDisposable> {
+  const file = path.join(import.meta.dirname, program);
+  const { child, ready } = await start({ file, args: [argument], ready: /"url":"([^"]+)"/ });
+  return { url: ready, [Symbol.asyncDispose]: () => end(child, "SIGKILL") };
+}

@@ -2,15 +2,14 @@
  * MCP both ways: what a call of `/mcp` costs beside the same run over GraphQL, what `call: mcp` costs beside the same request as `call: http`,
  * and the memory after thousands of either and of tasks that wait.
  */
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Figure } from "./figures.ts";
-import { end, start, startServer, temporaryFolder, type Server } from "./launch.ts";
+import { startFixed, startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { interleaved, type Rounds, type Target } from "./measure.ts";
 import { memoryOf } from "./processes.ts";
 import type { Measured } from "./speed.ts";
-import { graphql, makeWorld, runAgentToEnd, runToResult, type Request, type World } from "./world.ts";
+import { makeWorld, projectOf, publish, runAgentToEnd, runToResult, type Request, type World } from "./world.ts";
 
 const FULL = { rounds: 3, ms: 5_000, warmUpMs: 6_000, tasks: 1_000 };
 const QUICK = { rounds: 1, ms: 2_000, warmUpMs: 1_000, tasks: 200 };
@@ -18,6 +17,8 @@ const TOGETHER = 16;
 const SETTLE_MS = 1_000;
 const VERSION = "2026-07-28";
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+const CALL = { method: "tools/call", parameters: { name: "price", arguments: { id: "7" } } };
 
 /** The answer of a tool, as our own client asks: each request is the first of its connection's. */
 const TOOL_RESULT = {
@@ -29,11 +30,13 @@ const TOOL_RESULT = {
 export async function measureMcp(generator: Generator, sinkUrl: string, isQuick = false): Promise<Measured> {
   const effort = isQuick ? QUICK : FULL;
   using folder = temporaryFolder();
-  await using tool = await startTool();
+  await using tool = await startFixed("fixed-answer.ts", JSON.stringify(TOOL_RESULT));
   await using server = await startServer({ folder: folder.path });
   const world = await makeWorld(server, sinkUrl);
   const project = await projectOf(server, world);
-  const callers = await publishCallers(server, world, project.id, tool.url, project.handle);
+  /** Agents that send one request each, and get the same answer. */
+  const caller = async (name: string, task: object): Promise<Target> =>
+    of(runAgentToEnd(server, world, await publish(server, world, project, name, [{ ask: task }])));
   const of = (request: Request): Target => ({ request, roots: server.roots });
   const pairs: Record<string, { ours: Target; floor: Target }> = {
     "/mcp, three, against GraphQL": {
@@ -41,8 +44,11 @@ export async function measureMcp(generator: Generator, sinkUrl: string, isQuick 
       floor: of(runToResult(server, world, "three")),
     },
     "call: mcp against call: http": {
-      ours: of(runAgentToEnd(server, world, callers.mcp)),
-      floor: of(runAgentToEnd(server, world, callers.http)),
+      ours: await caller("calls-mcp", {
+        call: "mcp",
+        with: { ...CALL, protocolVersion: VERSION, transport: { http: { endpoint: tool.url } } },
+      }),
+      floor: await caller("calls-http", { call: "http", with: { method: "post", endpoint: tool.url, body: CALL } }),
     },
   };
   const figures: Figure[] = [];
@@ -87,15 +93,6 @@ function figuresOf(at: string, { median: { ours, floor } }: Rounds<"ours" | "flo
   ];
 }
 
-async function startTool(): Promise<{ url: string } & AsyncDisposable> {
-  const { child, ready } = await start({
-    file: path.join(import.meta.dirname, "fixed-answer.ts"),
-    args: [JSON.stringify(TOOL_RESULT)],
-    ready: /"url":"([^"]+)"/,
-  });
-  return { url: ready, [Symbol.asyncDispose]: () => end(child, "SIGKILL") };
-}
-
 /** `tools/call` of the stateless revision. A client that can go on with tasks gets one at once where the run waits. */
 function toolCall({ url }: Server, { apiKey }: World, name: string, values: object, capabilities = {}): Request {
   const _meta = {
@@ -114,37 +111,4 @@ function toolCall({ url }: Server, { apiKey }: World, name: string, values: obje
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: values, _meta } }),
     expect: Object.keys(capabilities).length > 0 ? '"resultType":"task"' : '"status":"completed"',
   };
-}
-
-async function projectOf(server: Server, world: World): Promise<{ id: string; handle: string }> {
-  const query = "query ($id: ID!) { agent(id: $id) { project { id handle } } }";
-  const { agent } = await graphql<{ agent: { project: { id: string; handle: string } } }>(server, world, query, {
-    id: world.agents.three,
-  });
-  return agent.project;
-}
-
-/** Agents that send one request each, with the same answer. */
-async function publishCallers(
-  server: Server,
-  world: World,
-  projectId: string,
-  url: string,
-  namespace: string,
-): Promise<Record<"mcp" | "http", string>> {
-  const call = { method: "tools/call", parameters: { name: "price", arguments: { id: "7" } } };
-  const tasks = {
-    mcp: { call: "mcp", with: { ...call, protocolVersion: VERSION, transport: { http: { endpoint: url } } } },
-    http: { call: "http", with: { method: "post", endpoint: url, body: call } },
-  };
-  const publish = async (name: "mcp" | "http"): Promise<string> => {
-    const document = { dsl: "1.0.3", namespace, name: `calls-${name}`, version: "1.0.0" };
-    const definition = JSON.stringify({ document, do: [{ ask: tasks[name] }] });
-    const query = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
-    const { publishAgent } = await graphql<{ publishAgent: { id: string } }>(server, world, query, {
-      input: { projectId, definition },
-    });
-    return publishAgent.id;
-  };
-  return { mcp: await publish("mcp"), http: await publish("http") };
 }

@@ -104,3 +104,35 @@ export const SETTLED_POLL_MS = 20;
 export const untilEnded = (server: Server, world: World) => async (): Promise<void> => {
   while ((await openRuns(server, world, world.agents.three)) > 0) await sleep(SETTLED_POLL_MS);
 };
+
+export type Project = { id: string; handle: string };
+
+/** The project of the sandbox's agents. */
+export async function projectOf(server: Server, world: World): Promise<Project> {
+  const query = "query ($id: ID!) { agent(id: $id) { project { id handle } } }";
+  const variables = { id: world.agents.three };
+  const { agent } = await graphql<{ agent: { project: Project } }>(server, world, query, variables);
+  return agent.project;
+}
+
+/** The project's default model. */
+export async function connectModel(server: Server, world: World, { id: projectId }: Project, baseUrl: string) {
+  const own = { name: "bench", provider: "openai_compatible", model: "fixed", isDefault: true };
+  const query = "mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+  await graphql(server, world, query, { input: { projectId, baseUrl, ...own } });
+}
+
+/** An agent of these tasks; answers its id. */
+export async function publish(
+  server: Server,
+  world: World,
+  { id: projectId, handle: namespace }: Project,
+  name: string,
+  tasks: object[],
+): Promise<string> {
+  const document = { dsl: "1.0.3", namespace, name, version: "1.0.0" };
+  const input = { projectId, definition: JSON.stringify({ document, do: tasks }) };
+  const query = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
+  const { publishAgent } = await graphql<{ publishAgent: { id: string } }>(server, world, query, { input });
+  return publishAgent.id;
+}
