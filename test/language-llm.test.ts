@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { beside, cli, cliJson } from "./command-line.ts";
 import { eventually, startTestServer, type Data, type TestServer, type Variables } from "./client.ts";
-import { ended, held, startLlmService, status, type LlmService } from "./llm-service.ts";
+import { ended, held, send, startLlmService, status, type LlmService } from "./llm-service.ts";
 import { agentOf, ENDED, ran, runOf, until } from "./runs.ts";
 import { start } from "./agents.ts";
 
@@ -49,7 +49,8 @@ describe("a question", () => {
       return (await fetch(`${server.url}/metrics`, { headers })).text();
     };
     await connect("french", { provider: "mistral" });
-    model.replies = ["Bonjour", status(400)];
+    // Mistral streams in a form of its own.
+    model.replies = [send("Bonjour"), status(400)];
     const body = ask("prompt: Hi").replace("cheap", "french");
     expect((await runOf(server, body)).status).toBe("completed");
     expect((await runOf(server, body)).status).toBe("failed");
