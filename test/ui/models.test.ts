@@ -4,9 +4,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
 import { start } from "../agents.ts";
-import { startLlmService, status, Writing, type LlmService } from "../llm-service.ts";
+import { startLlmService, status, toolCall, Writing, type LlmService, type Reply } from "../llm-service.ts";
 import { agentOf } from "../runs.ts";
-import { GREETER, expectEachLook, expectGoodLooks, LOOKS, Person, sharedBrowser } from "./ui.ts";
+import { GREETER, expectEachLook, expectGoodLooks, LOOKS, Person, sendDecisions, sharedBrowser } from "./ui.ts";
 
 const KEY = "sk-planted";
 let browser: Browser;
@@ -375,4 +375,75 @@ test("a run's page shows what a model writes while it comes, also when it is ope
   writing.end();
   await page.getByRole("complementary", { name: "Step 1" }).getByText('"Once upon a time\\nthere was"').waitFor();
   expect(await text.count()).toBe(0);
+});
+
+const GREETS = `
+document: {dsl: "1.0.3", namespace: test, name: greets, version: "1.0.0", title: Greets}
+input: {schema: {format: json, document: {type: object, properties: {question: {type: string, title: Question}}}}}
+do:
+  - work:
+      call: assistant:1.0.0@default
+      with:
+        connection: talks
+        instructions: You greet who you are told to.
+        prompt: "\${ .question }"
+        tools: [{agent: {handle: greeter, description: Greets., approval: true}}]
+        limits: {iterations: 5, seconds: 600}
+`;
+
+test("an assistant is a conversation beside its steps: what was asked, each call with its answer, and where its limits stand", async () => {
+  await create("talks", { prices: { inputPerMillion: 1, outputPerMillion: 2, currency: "EUR" } });
+  const agentId = (await server.data(PUBLISH, { definition: GREETS })).publishAgent.id;
+  const ask = async (last: Reply): Promise<string> => {
+    projects.replies = [toolCall("greeter", { who: "Grace" }), last];
+    const begin = `mutation ($agentId: ID!) { runAgent(input: {agentId: $agentId, input: {question: "Greet Grace"}, wait: 30}) { id status } }`;
+    const { id, status } = (await server.data(begin, { agentId })).runAgent;
+    expect(status).toBe("paused");
+    return id;
+  };
+  const id = await ask("All are greeted.");
+  await owner.go(`/runs/${id}`);
+  const talk = page.getByRole("complementary", { name: "Conversation of work" });
+  const stands = (name: string) => talk.locator("dl div", { hasText: name }).locator("dd");
+  await talk.getByText("Greet Grace").waitFor();
+  const call = talk.locator("details", { hasText: "greeter" });
+  const summary = call.locator("summary");
+  await summary.getByText('{"who":"Grace"}').waitFor();
+  await summary.focus();
+  await page.keyboard.press("Enter");
+  await call.getByText("Not called before a person has decided.").waitFor();
+  await expectEachLook(page, "a conversation that waits for a person");
+  await page.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
+  await talk.getByText("All are greeted.").waitFor();
+  await call.getByText('"greeting": "hello"').waitFor();
+  await expect.poll(() => stands("Questions").textContent()).toBe("2 of 5");
+  expect(await stands("Tool calls").textContent()).toBe("1 of 50");
+  await expect.poll(() => stands("Tokens").textContent()).toBe("680 of 200,000");
+  expect(await stands("Cost").textContent()).toBe("€0.00076");
+  expect(await stands("Time").textContent()).toMatch(/ of 10 m 00 s$/);
+  await expectEachLook(page, "a conversation");
+
+  // Its step shows it, too, and what a call did is in the call's own step.
+  await page.getByRole("treeitem", { name: /work/ }).click();
+  const step = page.getByRole("complementary", { name: "Step 1" });
+  await step.getByText("All are greeted.").waitFor();
+  await step.locator("details", { hasText: "greeter" }).locator("summary").click();
+  await step.getByRole("button", { name: /^Open step/ }).click();
+  await page.getByRole("complementary", { name: /^Step [2-9]/ }).waitFor();
+
+  const writing = new Writing();
+  await owner.go(`/runs/${await ask(writing.reply)}`);
+  await page.getByLabel("Comment").fill("Not her");
+  await page.getByRole("button", { name: "Reject" }).click();
+  await sendDecisions(page);
+  await eventually(() => writing.count === 1);
+  writing.text("Nobody is");
+  await talk.getByRole("region", { name: "Text so far" }).getByText("Nobody is", { exact: true }).waitFor();
+  writing.text(" greeted.");
+  writing.end();
+  await talk.getByText("Nobody is greeted.", { exact: true }).waitFor();
+  await summary.click();
+  await call.getByText(/rejected: “Not her”/).waitFor();
+  await call.getByText("Not called.").waitFor();
 });

@@ -23,6 +23,8 @@ export type Asked = {
   maxTokens?: number;
   seed?: number;
   schema?: JsonObject;
+  /** With those that the author left out. */
+  limits: JsonObject;
 };
 
 type Question = {
@@ -48,7 +50,7 @@ export const askModel = (models: AskModels, frame: Frame, question: Question): P
     },
     async perform(_, context) {
       const { asked, conversation, tools } = question;
-      const { connection, instructions: system, messages: _messages, ...rest } = asked;
+      const { connection, instructions: system, messages: _messages, limits: _limits, ...rest } = asked;
       const line = await ModelLine.open(models, frame, context, connection);
       const maxTokens = mostTokens(question, line.connection.prices);
       const answer = await line.ask({

@@ -1,5 +1,6 @@
 /** The beginning of an assistant. */
 import type { BodyOf } from "../../definition/program.ts";
+import type { AssistantLimits } from "../../definition/tasks/assistant.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { messagesIn, textOf } from "../calls/model/messages.ts";
 import { chosenModel, type AskModels } from "../calls/model/models.ts";
@@ -21,6 +22,7 @@ export async function settle(models: AskModels, frame: Frame, body: BodyOf<"assi
     ...(instructions !== undefined && { instructions: textOf(instructions, "instructions") }),
     messages: messagesIn(values),
     ...(body.answer && { schema: body.answer.schema }),
+    limits: withoutGaps(body.limits),
   };
   const room = execution.holdRow(step, [asked, forms]);
   if (room) await room;
@@ -28,3 +30,6 @@ export async function settle(models: AskModels, frame: Frame, body: BodyOf<"assi
   step.state.assistant = { forms };
   execution.journal.touch(step);
 }
+
+const withoutGaps = (limits: AssistantLimits): JsonObject =>
+  Object.fromEntries(Object.entries(limits).flatMap(([name, limit]) => (limit === undefined ? [] : [[name, limit]])));

@@ -1,5 +1,5 @@
 /** One step: what went in, what came out, why it failed, and each attempt. Read when it is opened, and again when the step changes. */
-import { useMemo, useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
 import {
@@ -22,6 +22,7 @@ import { parseJson } from "../../lib/json.ts";
 import { costText, usageParts } from "../../lib/model-usage.ts";
 import { durationText } from "../../lib/times.ts";
 import classes from "./inspector.module.css";
+import { LiveText } from "./live-text.tsx";
 import { nameOf } from "./rows.ts";
 import type { Part } from "./search.ts";
 
@@ -41,11 +42,14 @@ type Props = {
   part: Part | undefined;
   onPart: (part: Part) => void;
   onClose: () => void;
+  /** The words of an assistant and its tools. */
+  conversation?: ReactNode;
 };
 
-export function Inspector({ step, text, runError, part, onPart, onClose }: Props) {
+export function Inspector({ step, text, runError, part, onPart, onClose, conversation }: Props) {
   const { id, number, status, kind, error, child, attemptCount } = step;
-  const shown = part === undefined || (part === "error" && !error) ? (error ? "error" : "output") : part;
+  const has = { conversation: conversation !== undefined, error: error !== null };
+  const shown = shownPart(part, has);
   return (
     <aside className={classes["inspector"]} aria-label={`Step ${number}`}>
       <div className={classes["head"]}>
@@ -72,31 +76,35 @@ export function Inspector({ step, text, runError, part, onPart, onClose }: Props
         aria-label="Part of the step"
         value={shown}
         data={[
+          ...(has.conversation ? [{ value: "conversation", label: "Conversation" } as const] : []),
           { value: "output", label: "Output" },
           { value: "input", label: "Input" },
-          ...(error ? [{ value: "error", label: "Error" } as const] : []),
+          ...(has.error ? [{ value: "error", label: "Error" } as const] : []),
           { value: "attempts", label: `Attempts ${countText(attemptCount)}` },
         ]}
         onChange={(value) => onPart(value)}
       />
-      {/* What changes with the step is read again. */}
-      {shown === "output" && text !== undefined ? (
+      {shown === "conversation" ? (
+        conversation
+      ) : shown === "output" && text !== undefined ? (
         <LiveText text={text} />
       ) : (
+        // Read again when the step changes.
         <PartOfStep key={`${id} ${status} ${attemptCount}`} step={step} part={shown} runError={runError} />
       )}
     </aside>
   );
 }
 
-/** Read aloud when it is whole, as the step's output. */
-const LiveText = ({ text }: { text: string }) => (
-  <section className={classes["text"]} aria-label="Text so far" aria-busy>
-    {text}
-  </section>
-);
+/** The wanted part if the step has it, else what tells most. */
+function shownPart(wanted: Part | undefined, has: { conversation: boolean; error: boolean }): Part {
+  const isThere = wanted !== undefined && ((wanted !== "conversation" && wanted !== "error") || has[wanted]);
+  if (isThere) return wanted;
+  return has.conversation ? "conversation" : has.error ? "error" : "output";
+}
 
-type PartProps = Pick<Props, "step" | "runError"> & { part: Part };
+type ReadPart = Exclude<Part, "conversation">;
+type PartProps = Pick<Props, "step" | "runError"> & { part: ReadPart };
 
 function PartOfStep({ step: { id, number, attemptCount }, part, runError }: PartProps) {
   const [most, setMost] = useState(ATTEMPTS);
@@ -125,7 +133,7 @@ function PartOfStep({ step: { id, number, attemptCount }, part, runError }: Part
   );
 }
 
-type ShownProps = { detail: Detail; number: number; part: Part; runError: Props["runError"] };
+type ShownProps = { detail: Detail; number: number; part: ReadPart; runError: Props["runError"] };
 
 function Shown({ detail, number, part, runError }: ShownProps) {
   if (part === "attempts") return <Attempts attempts={detail.attempts} number={number} />;

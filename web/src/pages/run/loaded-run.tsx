@@ -4,6 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
 import {
   RunOutcomeDocument,
+  RunUsageDocument,
   type ApprovalCardFragment,
   type RunHeadFragment,
   type RunPageQuery,
@@ -42,6 +43,7 @@ export function LoadedRun({ data, search }: { data: RunPageQuery; search: RunSea
   const { status, error } = head;
   useStatusIcon(status);
   const { refusal: unread, readOutcome } = useOutcome(run.id, status);
+  useUsage(run.id, view);
   const show = useShow(run.id);
   const { asked, others, hasMoreAsked, hasMoreOthers } = useQuestions(data);
   const said = useMemo(() => saidIn(run.approvals.nodes), [run.approvals.nodes]);
@@ -58,6 +60,7 @@ export function LoadedRun({ data, search }: { data: RunPageQuery; search: RunSea
         stepCount={run.stepCount}
         isOver={FINAL.has(status)}
         search={search}
+        usage={run.usage}
         onShow={show}
         said={said}
       />
@@ -145,6 +148,20 @@ function useOutcome(id: string, status: string): { refusal: Refusal | undefined;
     changed();
   }, [status]);
   return { refusal: error && refusalIn(error), readOutcome };
+}
+
+/** Reads again, after each answer of a model, how much of models the run has used. */
+function useUsage(id: string, view: RunView): void {
+  const steps = useSyncExternalStore(view.shown.watch, view.shown.get);
+  const answered = steps.filter(({ kind, finishedAt }) => kind === "model" && finishedAt !== null).length;
+  const [, readUsage] = useRead({ query: RunUsageDocument, variables: { id }, pause: true });
+  const told = useRef(answered);
+  const changed = useEffectEvent(readUsage);
+  useEffect(() => {
+    if (answered === told.current) return;
+    told.current = answered;
+    changed();
+  }, [answered]);
 }
 
 /** Changes what stands in the address. */

@@ -3,7 +3,7 @@
 /** How often what lasts is told again. */
 export const TICK_MS = 250;
 
-export const PARTS = ["output", "input", "error", "attempts"] as const;
+export const PARTS = ["conversation", "output", "input", "error", "attempts"] as const;
 
 /** The number of a step. */
 export type Part = (typeof PARTS)[number];

@@ -4,12 +4,14 @@ import { Button, SegmentedControl } from "@mantine/core";
 import type { StepRowFragment } from "../../api/documents.ts";
 import { countText } from "../../lib/counts.ts";
 import { useKeys } from "../../lib/use-keys.ts";
+import type { ModelUsage } from "../../lib/model-usage.ts";
 import { useNow } from "../../lib/use-now.ts";
-import { Inspector } from "./inspector.tsx";
+import { Beside } from "./beside.tsx";
 import { around, foldedAtFirst, linesOf, tasksAhead, type Shown, type Task } from "./rows.ts";
 import classes from "./run.module.css";
 import type { RunView } from "./run-view.ts";
 import { TICK_MS, type Change, type RunSearch } from "./search.ts";
+import { isAssistant } from "./turns.ts";
 import { useAxis } from "./use-axis.ts";
 import { useFollow } from "./use-follow.ts";
 import { Waterfall } from "./waterfall.tsx";
@@ -23,12 +25,14 @@ type Props = {
   stepCount: number;
   isOver: boolean;
   search: RunSearch;
+  /** The use of language models. */
+  usage: ModelUsage | null;
   onShow: (change: Change) => void;
   /** The decision at a step, by its number. */
   said: ReadonlyMap<number, string>;
 };
 
-export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: Props) {
+export function Steps({ view, tasks, stepCount, isOver, search, usage, onShow, said }: Props) {
   const steps = useSyncExternalStore(view.shown.watch, view.shown.get);
   const head = useSyncExternalStore(view.head.watch, view.head.get);
   const texts = useSyncExternalStore(view.texts.watch, view.texts.get);
@@ -47,7 +51,10 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
   const { list, close } = useClose(chosen, choose);
   const chosenStep = steps.find(({ number }) => number === chosen);
   return (
-    <div className={classes["steps"]} data-inspected={chosenStep ? true : undefined}>
+    <div
+      className={classes["steps"]}
+      data-beside={chosenStep ? "step" : steps.some(isAssistant) ? "conversation" : undefined}
+    >
       <section ref={list} aria-label="Steps" className={classes["list"]}>
         <div className={classes["bar"]}>
           <h2>{headOf(steps.length, stepCount)}</h2>
@@ -65,16 +72,13 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
           />
         )}
       </section>
-      {chosenStep && (
-        <Inspector
-          step={chosenStep}
-          text={texts.get(chosenStep.number)}
-          runError={head.error}
-          part={search.part}
-          onPart={(part) => onShow({ part })}
-          onClose={close}
-        />
-      )}
+      <Beside
+        chosen={chosenStep}
+        part={search.part}
+        runError={head.error}
+        {...{ steps, texts, said, usage, now, onShow }}
+        onClose={close}
+      />
     </div>
   );
 }

@@ -1,0 +1,46 @@
+/** An assistant's steps as turns of a conversation: a question to the model, and the calls that it asked for. */
+import type { StepRowFragment } from "../../api/documents.ts";
+import { tookOf } from "./spans.ts";
+
+/** `question`: to the person who decides about it. A call that was rejected has no step of its own. */
+export type Call = { tool?: StepRowFragment; question?: StepRowFragment };
+/** `calls`: by their place in the answer, from 1. */
+export type Turn = { model: StepRowFragment; calls: ReadonlyMap<number, Call> };
+
+/** `work#1/steps/tool-2-1#1`: the first call of the second turn. */
+const PLACE = /\/(model|tool|approval)-(\d+)(?:-(\d+))?#\d+$/;
+
+export const isAssistant = ({ kind }: StepRowFragment): boolean => kind === "assistant";
+
+/** `assistant`: the number of its step. */
+export function turnsOf(steps: readonly StepRowFragment[], assistant: number): Turn[] {
+  const models = new Map<number, StepRowFragment>();
+  const calls = new Map<number, Map<number, Call>>();
+  for (const step of steps) {
+    if (step.parentNumber !== assistant) continue;
+    const [, kind, turn, call] = PLACE.exec(step.position) ?? [];
+    if (kind === "model") models.set(Number(turn), step);
+    if (call === undefined) continue;
+    const inTurn = calls.get(Number(turn)) ?? new Map<number, Call>();
+    calls.set(Number(turn), inTurn);
+    inTurn.set(Number(call), { ...inTurn.get(Number(call)), [kind === "tool" ? "tool" : "question"]: step });
+  }
+  return [...models].toSorted(([a], [b]) => a - b).map(([turn, model]) => ({ model, calls: calls.get(turn) ?? NONE }));
+}
+
+const NONE: Turn["calls"] = new Map();
+
+export const callCount = (turns: readonly Turn[]): number => turns.reduce((sum, { calls }) => sum + calls.size, 0);
+
+/** Without the time in which people decided, which counts in no limit. Calls of one turn wait at the same time. */
+export function workedMs(assistant: StepRowFragment, turns: readonly Turn[], now: number): number {
+  const waited = turns.map(({ calls }) =>
+    Math.max(0, ...calls.values().map(({ question }) => (question && tookOf(question, now)) ?? 0)),
+  );
+  return Math.max(0, (tookOf(assistant, now) ?? 0) - waited.reduce((sum, ms) => sum + ms, 0));
+}
+
+/** Whether the run has one assistant and nothing else that asks models: what the run used is then what the assistant used. */
+export const isOnlyAsker = (steps: readonly StepRowFragment[]): boolean =>
+  steps.filter(isAssistant).length === 1 &&
+  steps.every(({ kind, child }) => kind !== "llm" && (child === null || kind === "tool"));
