@@ -5,6 +5,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { decodeId, encodeId } from "../../server/src/lib/ids.ts";
 import { startTestServer, type Data } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
+import { connectModel, createDemo, publishExample } from "../example-agents.ts";
+import { startLlmService, toolCall, toolCalls } from "../llm-service.ts";
+import { startStateless } from "../mcp-servers.ts";
+import { wiki } from "../mcp-shop.ts";
+import { ran } from "../runs.ts";
 import { scaled } from "../scale.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import {
@@ -27,15 +32,7 @@ import {
 const SHOTS = process.env["SCREENS"];
 
 /** Those with a picture in the dark, too. */
-const IN_THE_DARK: ReadonlySet<string> = new Set([
-  "agents",
-  "agent",
-  "runs",
-  "failed run",
-  "run that waits",
-  "open approval",
-  "palette",
-]);
+const IN_THE_DARK: ReadonlySet<string> = new Set(["agents", "runs", "run that waits", "open approval", "palette"]);
 /** Those whose pictures the help has no room for. */
 const WITHOUT_PICTURE: ReadonlySet<string> = new Set(["models", "a new model"]);
 /** Those with a picture of a phone. */
@@ -290,6 +287,39 @@ test.each(SHOTS ? [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-mo
     await seeing.page.getByText("a-model").first().waitFor();
     await seeing.page.getByRole("row", { name: /^cheap/ }).waitFor();
     await shoot(seeing.page, "models of a project", "light");
+  },
+);
+
+test.each(SHOTS ? [{ OUTBOUND_ALLOW: "127.0.0.1/32" }] : [])(
+  "a picture of an assistant that waits for a person",
+  async (env) => {
+    await using model = await startLlmService();
+    await using documentation = await startStateless("reject", wiki);
+    await using configured = await startTestServer({ env });
+    await using seeing = await Person.open(browser, LOOKS[0]);
+    const project = await createDemo(configured);
+    await connectModel(configured, project, model.url);
+    const places = { github: "http://127.0.0.1:1", wiki: documentation.url };
+    await publishExample(configured, project, "open-ticket", places);
+    const agentId = await publishExample(configured, project, "research-assistant", places);
+    const repoName = "nodejs/undici";
+    const question = "How do I limit the connections to one host?";
+    model.replies = [
+      toolCalls(["read_wiki_structure", { repoName }], ["ask_question", { repoName, question }]),
+      toolCall("open-ticket", {
+        title: "Say what `connections` counts",
+        text: "The page on pools names it alone.",
+        labels: ["docs"],
+      }),
+    ];
+    const run = await ran(configured, agentId, { question });
+    expect(run).toMatchObject({ status: "paused", error: null });
+    // High enough for the conversation below the form.
+    await seeing.page.setViewportSize({ width: 1280, height: 1170 });
+    await seeing.enter(configured, `/runs/${run["id"]}`);
+    await seeing.page.getByRole("button", { name: "Approve" }).waitFor();
+    await seeing.page.getByRole("heading", { name: "Conversation of research" }).waitFor();
+    await shoot(seeing.page, "assistant that waits", "light");
   },
 );
 
