@@ -350,6 +350,17 @@ do:
   await owner.go("/settings/usage?show=modelTokens");
   // Other tests of this file have used models, too.
   await page.getByText(/^[1-9][\d,]* model tokens$/).waitFor();
+  const used = page.getByRole("table", { name: "By agent" }).getByRole("row", { name: /^Asks twice 680 €0.00076$/ });
+  await used.waitFor();
+  await expectEachLook(page, "usage of models");
+  await used.getByRole("link", { name: "Asks twice" }).click();
+  await page.getByRole("heading", { name: "Asks twice", exact: true }).waitFor();
+
+  await owner.go("/settings/models");
+  await row("priced")
+    .getByText(/in 7 days 680 tokens · €0.00076$/)
+    .waitFor();
+  await expectEachLook(page, "models and what they cost");
 });
 
 test("a run's page shows what a model writes while it comes, also when it is opened later, and then the output", async () => {

@@ -1327,7 +1327,7 @@ export type ModelsQueryVariables = Exact<{
 }>;
 
 
-export type ModelsQuery = { modelConnections: Array<{ id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }> | null };
+export type ModelsQuery = { modelConnections: Array<{ id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, spend: Array<{ date: string, tokens: number, cost: number | null, currency: string | null }> | null, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }> | null };
 
 export type ModelToEditQueryVariables = Exact<{
   id: string;
@@ -1369,6 +1369,18 @@ export type TestModelMutationVariables = Exact<{
 
 export type TestModelMutation = { testModelConnection: { duration: number, answeredBy: string | null, hasTools: boolean | null, hasStructuredOutput: boolean | null, problem: LlmProblem | null, detail: string | null } | null };
 
+export type LlmQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LlmQuery = { llm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null } | null };
+
+export type TestLlmMutationVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TestLlmMutation = { testLlm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null, test: { duration: number, problem: LlmProblem | null, detail: string | null } | null } | null };
+
+export type LlmStateFragment = { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null };
+
 export type SecretsQueryVariables = Exact<{
   projectId?: string | null | undefined;
   after?: string | null | undefined;
@@ -1392,18 +1404,6 @@ export type DeleteSecretMutationVariables = Exact<{
 
 
 export type DeleteSecretMutation = { deleteSecret: { id: string } | null };
-
-export type LlmQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type LlmQuery = { llm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null } | null };
-
-export type TestLlmMutationVariables = Exact<{ [key: string]: never; }>;
-
-
-export type TestLlmMutation = { testLlm: { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null, test: { duration: number, problem: LlmProblem | null, detail: string | null } | null } | null };
-
-export type LlmStateFragment = { isConfigured: boolean, host: string | null, model: string | null, hasKey: boolean | null };
 
 export type SessionsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1435,6 +1435,13 @@ export type PlanAndRateQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type PlanAndRateQuery = { organization: { id: string, plan: Plan } | null, rateLimit: { plan: Plan, limit: number | null, remaining: number | null, resetAt: string | null } | null };
+
+export type ModelUseQueryVariables = Exact<{
+  days: number;
+}>;
+
+
+export type ModelUseQuery = { usage: Array<{ date: string, modelCost: number | null, agents: Array<{ tokens: number, cost: number | null, currency: string | null, agent: { id: string, name: string } | null }> | null }> | null };
 
 export type UsageQueryVariables = Exact<{
   days: number;
@@ -1736,7 +1743,7 @@ export const ModelProjectsDocument = typed<ModelProjectsQuery, ModelProjectsQuer
 );
 
 export const ModelsDocument = typed<ModelsQuery, ModelsQueryVariables>(
-  "query Models($projectId:ID!){modelConnections(projectId:$projectId){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+  "query Models($projectId:ID!){modelConnections(projectId:$projectId){...Model spend(days:7){date tokens cost currency}}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
 );
 
 export const ModelToEditDocument = typed<ModelToEditQuery, ModelToEditQueryVariables>(
@@ -1759,6 +1766,14 @@ export const TestModelDocument = typed<TestModelMutation, TestModelMutationVaria
   "mutation TestModel($input:TestModelConnectionInput!){testModelConnection(input:$input){duration answeredBy hasTools hasStructuredOutput problem detail}}",
 );
 
+export const LlmDocument = typed<LlmQuery, LlmQueryVariables>(
+  "query Llm{llm{...LlmState}} fragment LlmState on Llm{isConfigured host model hasKey}",
+);
+
+export const TestLlmDocument = typed<TestLlmMutation, TestLlmMutationVariables>(
+  "mutation TestLlm{testLlm{...LlmState test{duration problem detail}}} fragment LlmState on Llm{isConfigured host model hasKey}",
+);
+
 export const SecretsDocument = typed<SecretsQuery, SecretsQueryVariables>(
   "query Secrets($projectId:ID$after:String){secrets(projectId:$projectId first:50 after:$after){nodes{...SecretRow}pageInfo{hasNextPage endCursor}}projects(first:200){nodes{id handle name}pageInfo{hasNextPage}}} fragment SecretRow on Secret{id name project{id handle name}updatedAt updatedBy{kind name}usedBy{id name}}",
 );
@@ -1769,14 +1784,6 @@ export const SetSecretDocument = typed<SetSecretMutation, SetSecretMutationVaria
 
 export const DeleteSecretDocument = typed<DeleteSecretMutation, DeleteSecretMutationVariables>(
   "mutation DeleteSecret($input:DeleteSecretInput!){deleteSecret(input:$input){id}}",
-);
-
-export const LlmDocument = typed<LlmQuery, LlmQueryVariables>(
-  "query Llm{llm{...LlmState}} fragment LlmState on Llm{isConfigured host model hasKey}",
-);
-
-export const TestLlmDocument = typed<TestLlmMutation, TestLlmMutationVariables>(
-  "mutation TestLlm{testLlm{...LlmState test{duration problem detail}}} fragment LlmState on Llm{isConfigured host model hasKey}",
 );
 
 export const SessionsDocument = typed<SessionsQuery, SessionsQueryVariables>(
@@ -1797,6 +1804,10 @@ export const ChangePasswordDocument = typed<ChangePasswordMutation, ChangePasswo
 
 export const PlanAndRateDocument = typed<PlanAndRateQuery, PlanAndRateQueryVariables>(
   "query PlanAndRate{organization{id plan}rateLimit{plan limit remaining resetAt}}",
+);
+
+export const ModelUseDocument = typed<ModelUseQuery, ModelUseQueryVariables>(
+  "query ModelUse($days:Int!){usage(days:$days){date modelCost agents{agent{id name}tokens cost currency}}}",
 );
 
 export const UsageDocument = typed<UsageQuery, UsageQueryVariables>(

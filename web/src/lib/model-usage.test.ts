@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costText, usageParts, usageText } from "./model-usage.ts";
+import { costText, spentText, usageParts, usageText } from "./model-usage.ts";
 
 const usage = { inputTokens: 1_000, outputTokens: 234, cachedInputTokens: 0, cost: 0.0012, currency: "USD" };
 
@@ -17,4 +17,11 @@ test("tokens and their cost, of which nothing is rounded to nothing", () => {
 test("in and out", () => {
   expect(usageParts(usage)).toBe("1,000 tokens in; 234 out");
   expect(usageParts({ ...usage, cachedInputTokens: 200 })).toBe("1,000 tokens in, 200 of them cached; 234 out");
+});
+
+test("what was spent in several currencies, and without prices", () => {
+  const spent = { tokens: 10, cost: 0.5, currency: "USD" };
+  expect(spentText([])).toBe("0 tokens");
+  expect(spentText([spent, spent, { ...spent, currency: "EUR" }])).toBe("30 tokens · $1.00 + €0.50");
+  expect(spentText([{ ...spent, cost: null, currency: null }])).toBe("10 tokens");
 });

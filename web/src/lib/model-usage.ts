@@ -23,14 +23,25 @@ export const usageParts = ({ inputTokens, outputTokens, cachedInputTokens }: Mod
 
 export const tokensText = (count: number): string => `${countText(count)} ${count === 1 ? "token" : "tokens"}`;
 
-/** Two places, and of less than a hundredth two digits. */
+const SMALL = 0.01;
+
+/** As the currency has it, and less than a hundredth with two digits. */
 export function costText(cost: number | null, currency: string | null): string | undefined {
   if (cost === null || currency === null) return undefined;
-  const style = {
-    style: "currency",
-    currency,
-    maximumSignificantDigits: 2,
-    roundingPriority: "morePrecision",
-  } as const;
-  return new Intl.NumberFormat(undefined, style).format(cost);
+  const digits = cost > 0 && cost < SMALL ? { maximumSignificantDigits: 2 } : {};
+  return new Intl.NumberFormat(undefined, { style: "currency", currency, ...digits }).format(cost);
+}
+
+export type Spent = { tokens: number; cost: number | null; currency: string | null };
+
+/** `680 tokens · €0.00076`; costs in several currencies stand beside each other. */
+export const spentText = (spent: readonly Spent[]): string =>
+  [tokensText(spent.reduce((sum, { tokens }) => sum + tokens, 0)), costsText(spent)].filter(Boolean).join(" · ");
+
+/** Empty if nothing had a price. */
+export function costsText(spent: readonly Spent[]): string {
+  const costs = new Map<string, number>();
+  for (const { cost, currency } of spent)
+    if (cost !== null && currency !== null) costs.set(currency, (costs.get(currency) ?? 0) + cost);
+  return [...costs].map(([currency, cost]) => costText(cost, currency)).join(" + ");
 }

@@ -5,12 +5,14 @@ import {
   TestModelDocument,
   UpdateModelDocument,
   type ModelFragment,
+  type ModelsQuery,
   type TestModelMutation,
 } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { countText } from "../../lib/counts.ts";
+import { spentText } from "../../lib/model-usage.ts";
 import { llmProblemText } from "../../lib/llm-problems.ts";
 import { durationText } from "../../lib/times.ts";
 import settings from "./settings.module.css";
@@ -18,8 +20,10 @@ import { PROVIDERS } from "./model-input.ts";
 import classes from "./models.module.css";
 import { useTest } from "./use-test.ts";
 
+type ListedModel = NonNullable<ModelsQuery["modelConnections"]>[number];
+
 type Props = {
-  model: ModelFragment;
+  model: ListedModel;
   mayChange: boolean;
   /** Another one may have been the default before. */
   onDefault: () => void;
@@ -50,6 +54,7 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
         {!model.prices && !model.limits && <span className="dim">none</span>}
         {model.prices && <span className={classes["figures"]}>{pricesText(model.prices)}</span>}
         {model.limits && <span className={classes["figures"]}>{limitsText(model)}</span>}
+        <span className={settings["sub"]}>{spendText(model)}</span>
       </td>
       <td data-label="Default">
         {isDefault ? (
@@ -115,6 +120,14 @@ const limitsText = ({ limits, prices }: ModelFragment): string => {
     ...(costPerDay === null ? [] : [`${costPerDay} ${prices?.currency ?? ""} a day`]),
   ].join(", ");
 };
+
+/** Today, in UTC, is what the limits of a day go by. */
+function spendText({ spend }: ListedModel): string {
+  if (!spend) return "";
+  if (spend.length === 0) return "Not used in the last 7 days";
+  const today = new Date().toISOString().slice(0, 10);
+  return `Today ${spentText(spend.filter(({ date }) => date === today))}; in 7 days ${spentText(spend)}`;
+}
 
 function MakeDefault({ model: { id, name }, onDone }: { model: ModelFragment; onDone: () => void }) {
   const mutate = useMutate();

@@ -1,10 +1,19 @@
 /** The organization's limits and its usage, day by day. */
+import { useEffect, useEffectEvent, useMemo, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
-import { PlanAndRateDocument, UsageDocument, type UsageQuery } from "../../api/documents.ts";
+import {
+  ModelUseDocument,
+  PlanAndRateDocument,
+  UsageDocument,
+  type ModelUseQuery,
+  type UsageQuery,
+} from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
+import { countText } from "../../lib/counts.ts";
+import { costsText, costText } from "../../lib/model-usage.ts";
 import { ReadAgain } from "./read-again.tsx";
 import { COUNTED, type PartProps, type SettingsSearch } from "./part.ts";
 import settings from "./settings.module.css";
@@ -74,6 +83,7 @@ export function Usage({ caller, search: { show } }: PartProps) {
           {!mayRead && <NoPermission what="see the usage" who="Owners and admins" role={caller.role} />}
           {mayRead && !usage.data && !usage.error && <Loading label="Loading usage" lines={5} />}
           {usage.data?.usage && <Days days={usage.data.usage.toReversed()} kind={show ?? "requests"} />}
+          {usage.data?.usage && show === "modelTokens" && <AgentUse days={DAYS} reading={usage.data} />}
         </section>
       )}
       <ReadAgain asked={{ ...asked, data: mayRead ? usage.data : data }} readAgain={readAgain} caller={caller} />
@@ -169,3 +179,84 @@ const titleOf = (day: Day, kind: Kind): string =>
   `${dayText(day.date)}: ${counted.format(day[kind])} ${WORDS[kind].toLowerCase()}${
     kind === "requests" && day.refused > 0 ? `, ${counted.format(day.refused)} refused` : ""
   }`;
+
+type ModelDay = NonNullable<ModelUseQuery["usage"]>[number];
+type Use = NonNullable<ModelDay["agents"]>[number];
+
+/** The use of language models by agent, and what each day cost. `reading`: read again whenever the page is. */
+function AgentUse({ days, reading }: { days: number; reading: object }) {
+  const [{ data, error }, readAgain] = useRead({
+    query: ModelUseDocument,
+    variables: { days },
+    requestPolicy: "cache-and-network",
+  });
+  const [first] = useState(reading);
+  const readWithPage = useEffectEvent(readAgain);
+  useEffect(() => {
+    if (reading !== first) readWithPage();
+  }, [reading, first]);
+  const used = useMemo(() => byAgent(data?.usage ?? []), [data]);
+  if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
+  if (!data?.usage) return <Loading label="Loading the use of models" lines={3} />;
+  if (used.length === 0) return null;
+  const costly = data.usage.filter(({ modelCost }) => modelCost !== null && modelCost > 0);
+  return (
+    <>
+      <Table caption="By agent" head={["Agent", "Tokens", "Cost"]}>
+        {used.map(([id, uses]) => (
+          <tr key={id}>
+            <th scope="row">
+              <Agent agent={uses[0]!.agent} />
+            </th>
+            <td>{countText(uses.reduce((sum, { tokens }) => sum + tokens, 0))}</td>
+            <td>{costsText(uses) || <span className="dim">no prices</span>}</td>
+          </tr>
+        ))}
+      </Table>
+      {costly.length > 0 && (
+        <Table caption="Cost by day, in UTC" head={["Day", "Cost"]}>
+          {costly.map(({ date, modelCost, agents }) => (
+            <tr key={date}>
+              <th scope="row">{date}</th>
+              <td>{costText(modelCost, agents?.find(({ currency }) => currency !== null)?.currency ?? null)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+}
+
+type TableProps = { caption: string; head: readonly string[]; children: ReactNode };
+
+const Table = ({ caption, head, children }: TableProps) => (
+  <table className={classes["used-by"]}>
+    <caption>{caption}</caption>
+    <thead>
+      <tr>
+        {head.map((word) => (
+          <th key={word} scope="col">
+            {word}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>{children}</tbody>
+  </table>
+);
+
+const Agent = ({ agent }: Pick<Use, "agent">) =>
+  agent ? (
+    <Link to="/agents/$agentId" params={{ agentId: agent.id }} search={{}} className="link">
+      {agent.name}
+    </Link>
+  ) : (
+    <span className="dim">tests of models, and sentences before an agent is known</span>
+  );
+
+/** Those with the most tokens first. */
+function byAgent(days: readonly ModelDay[]): [id: string, uses: Use[]][] {
+  const all = days.flatMap(({ agents }) => agents ?? []);
+  const tokensOf = (uses: Use[]): number => uses.reduce((sum, { tokens }) => sum + tokens, 0);
+  return [...Map.groupBy(all, ({ agent }) => agent?.id ?? "")].toSorted(([, a], [, b]) => tokensOf(b) - tokensOf(a));
+}
