@@ -141,7 +141,7 @@ describe("a client that declares tasks", () => {
       _meta: { "autograph/error": { code: "QUERY_TOO_COMPLEX" } },
     });
     expect((await task("tasks/get", { taskId: runId })).body.error).toMatchObject({ code: -32_602 });
-    expect(await readRun(server, runId)).toMatchObject({ status: "paused" });
+    await until(server, runId, "paused");
     await task("tasks/cancel", { taskId: runId });
   });
 
