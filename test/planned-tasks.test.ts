@@ -59,6 +59,12 @@ const everything = (): object[] => [
     },
   },
   {
+    idle: {
+      try: [{ lone: { call: "assistant:1.0.0@default", with: { prompt: "Hello" } } }],
+      catch: { do: [set("no model")] },
+    },
+  },
+  {
     unheard: {
       try: [
         {
