@@ -28,3 +28,12 @@ test("a page names files that are there: name the file as it is called now", () 
   );
   expect(gone).toEqual([]);
 });
+
+const numberOf = (text: string): number => Number(/\d+/.exec(text)?.[0]);
+
+test("a decision has a number of its own, the same in its file's name and its title", () => {
+  const decisions = filesBelow("docs/decisions");
+  const numbers = decisions.map((path) => numberOf(path));
+  expect(new Set(numbers).size, "two decisions have one number: give the younger one the next").toBe(numbers.length);
+  for (const path of decisions) expect(textOf(path), path).toMatch(new RegExp(`^# ${numberOf(path)}\\. `));
+});
