@@ -1,7 +1,7 @@
 /**
  * Every limit except those of plans (`rates/plans.ts`). A limit is a line in one of the tables in `limits/`: its value, what it bounds, what
  * happens beyond it, and the test that holds it at its edge. `npm run schema` prints docs/limits.md from them. They apply to everybody; what an
- * operator can set is in docs/operations.md.
+ * operator can set is in docs/configuration.md.
  */
 import { AUTH } from "./limits/auth.ts";
 import { DEFINITION } from "./limits/definition.ts";

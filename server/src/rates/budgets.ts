@@ -1,7 +1,7 @@
 /**
  * Budgets of what models use: an organization's a day, by its plan; a model connection's a day; and one of each run with the
  * runs below it. A call reserves the most that it may use before it is made, and what it used takes the place of that. The rows are
- * those of all processes of a database, and an organization's calls are counted one after the other, so no budget is overdrawn.
+ * those of all processes of a database, and an organization's calls are counted one after the other, so no two use the same room.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";

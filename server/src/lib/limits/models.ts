@@ -11,21 +11,21 @@ const BUDGETS = "test/model-budgets.test.ts";
 const PAUSE = "server/src/llm/pause.test.ts";
 
 export const MODELS = {
-  modelMessages: { value: 1_000, bounds: "messages that a `call: llm` sends", test: BY_NAME },
+  modelMessages: { value: 1_000, bounds: "messages that a task gives to a model", test: BY_NAME },
   modelFiles: {
     value: 20,
-    bounds: "files that a `call: llm` shows the model",
+    bounds: "files that a task shows the model",
     test: BY_NAME,
   },
   modelFileBytes: {
     value: 4 * 1024 * 1024,
-    bounds: "a file that a `call: llm` shows the model",
+    bounds: "a file that a task shows the model",
     beyond: "the task fails with `communication`",
     test: [FILES, "larger than one may be"],
   },
   modelFilesBytes: {
     value: 8 * 1024 * 1024,
-    bounds: "the files of a `call: llm` together",
+    bounds: "the files of a call of a model together",
     beyond: "the task fails with `validation`",
     test: [FILES, "together larger than they may be"],
   },
@@ -36,7 +36,7 @@ export const MODELS = {
     beyond: "further calls wait",
     test: [FILES, "hold no more memory than they may"],
   },
-  modelAnswerTokens: { value: 1_000_000, bounds: "`maxTokens` of a `call: llm`", test: BY_NAME },
+  modelAnswerTokens: { value: 1_000_000, bounds: "`maxTokens` of a `call: llm` or `call: assistant`", test: BY_NAME },
   modelAnswerValues: {
     value: 10_000,
     bounds: "JSON values around the text of a model's answer",
@@ -69,13 +69,13 @@ export const MODELS = {
   },
   modelCallsAtOnceOwn: {
     value: 32,
-    bounds: "calls of models by agents of one organization at a time",
+    bounds: "calls of models by agents of one organization at a time, in each process",
     beyond: "further ones wait",
     test: [WAITING, "no more calls at a time than an organization may have"],
   },
   modelCallsWaitingOwn: {
     value: 100,
-    bounds: "calls of one organization that wait in memory for their turn",
+    bounds: "calls of one organization that wait in memory for their turn, in each process",
     beyond:
       "the run of a further one leaves memory and asks again after 2 s, 10 ms after the one before it, or up to ten minutes",
     test: [DOOR, "as many wait as may"],
