@@ -156,7 +156,7 @@ export const SETTINGS = {
     ),
   ),
   LLM_BASE_URL: optional(
-    "An OpenAI-compatible API, like `https://api.example.com/v1` or `http://127.0.0.1:11434/v1`. With it and `LLM_MODEL`, this model serves the projects that have no default model connection: their sentences and `call: llm`. Default: none.",
+    "An OpenAI-compatible API, like `https://api.example.com/v1` or `http://127.0.0.1:11434/v1`. With it and `LLM_MODEL`, this model serves the projects that have no default model connection: their sentences, `call: llm` and `call: assistant`. Default: none.",
     llmUrl,
   ),
   LLM_MODEL: optional("The model's name there. See `LLM_BASE_URL`.", text),
