@@ -61,6 +61,11 @@ export const ticket = (more: object = {}) => ({
 export const workOf = (values: object) => ({
   work: { call: "assistant:1.0.0@default", with: { prompt: "${ .question }", ...values } },
 });
+/** Tries tasks and an assistant `work` after them up to so many times more. */
+export const tried = (before: object[], values: object, count: number): string => {
+  const retry = { delay: "PT1S", limit: { attempt: { count } } };
+  return `do: ${JSON.stringify([{ all: { try: [...before, workOf(values)], catch: { retry } } }])}`;
+};
 /** A definition of one assistant `work`. */
 export const assistant = (values: object): string => `do: ${JSON.stringify([workOf(values)])}`;
 

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
-import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket } from "./assistants.ts";
+import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
 import type { Data } from "./client.ts";
-import { send, toolCall, toolCalls, type Reply } from "./llm-service.ts";
+import { send, status, toolCall, toolCalls, type Reply } from "./llm-service.ts";
 import { agentOf, decide, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
@@ -104,6 +104,8 @@ describe("a hostile model", () => {
 });
 
 describe("approval", () => {
+  const asks = (question: string): object[] => [{ first: { set: { question } } }];
+
   test("the time in which a person decides does not count in `seconds`", async () => {
     places.model.replies = [toolCall("createTicket", { title: "A" }), "Done"];
     const run = await ask({ tools: [ticket({ approval: true })], limits: { seconds: 60 } });
@@ -138,6 +140,56 @@ describe("approval", () => {
     await decide(places.server, run.id, "approve");
     expect(await until(places.server, run.id, "completed", "failed")).toMatchObject({ output: "Both" });
     expect(places.endpoint.seen.map(({ body }) => body)).toEqual(['{"title":"later"}', '{"title":"urgent"}']);
+  });
+
+  test("one that a person rejects is not made in another try either, in which the tool would need no approval", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" }), status(500), "No"];
+    const tools = [ticket({ approval: "${ $task.attempt == 1 }" })];
+    const { id } = await ran(places.server, await agentOf(places.server, tried(asks("Same"), { tools }, 1)));
+    await decide(places.server, id, "reject");
+    expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "No" });
+    expect(places.endpoint.seen).toHaveLength(0);
+    expect(lastOf(2).content).toBe("A person refused this call.");
+  });
+
+  test("a decision holds for its own conversation alone, as what its calls answered", async () => {
+    let failures = 1;
+    places.model.think = ({ body: { messages } }) => {
+      const [{ content: question }] = messages;
+      const read = messages.filter(({ role }: Data) => role === "tool").length;
+      if (read === 0) return toolCall("search", { title: question });
+      if (read === 2) return question === "First" ? status(500) : "Over";
+      return question === "Second" && failures-- > 0 ? status(500) : toolCall("createTicket", { title: question });
+    };
+    // The second try fails before it comes as far as the first did; the third goes on with the second.
+    const question = '${ if $task.attempt == 1 then "First" else "Second" end }';
+    const tools = [ticket({ name: "search" }), ticket({ approval: true })];
+    const { id } = await ran(places.server, await agentOf(places.server, tried(asks(question), { tools }, 2)));
+    await decide(places.server, id, "approve");
+    const open = async (): Promise<Data[]> =>
+      (await readRun(places.server, id)).approvals.nodes.filter(({ status: of }: Data) => of === "open");
+    await expect.poll(open, { timeout: 20_000 }).toMatchObject([{ context: { arguments: { title: "Second" } } }]);
+    await decide(places.server, id, "reject");
+    expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "Over" });
+    expect(places.endpoint.seen.map(({ body }) => JSON.parse(body).title)).toEqual(["First", "First", "Second"]);
+    expect(places.model.asked).toHaveLength(7);
+  });
+
+  test("the time in which a person decided in an earlier try adds nothing to `seconds`", async () => {
+    let failures = 1;
+    places.model.think = ({ body }) => {
+      if (body.messages.every(({ role }: Data) => role !== "tool")) return toolCall("createTicket", { title: "A" });
+      return failures-- > 0 ? status(500) : () => undefined;
+    };
+    const values = { tools: [ticket({ approval: true })], limits: { seconds: 60 } };
+    const { id } = await ran(places.server, await agentOf(places.server, tried(asks("Same"), values, 1)));
+    await places.server.clock.advance(3_600_000);
+    await decide(places.server, id, "approve");
+    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(3);
+    await places.server.clock.advance(61_000);
+    const { error } = await until(places.server, id, "completed", "failed");
+    expect(error.detail).toContain("limits.seconds (60) is reached");
+    expect(places.endpoint.seen).toHaveLength(1);
   });
 });
 

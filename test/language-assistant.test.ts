@@ -12,15 +12,17 @@ import {
   places,
   rolesOf,
   ticket,
-  workOf,
+  tried,
 } from "./assistants.ts";
 import { SET_SECRET } from "./audit.ts";
 import type { Data } from "./client.ts";
 import { ended, events, status, toolCall, toolCalls } from "./llm-service.ts";
 import { result } from "./mcp-calls.ts";
-import { agentOf, ran, runOf, until } from "./runs.ts";
+import { agentOf, ENDED, ran, runOf, until } from "./runs.ts";
 
 openPlaces();
+
+const SAME = [{ first: { set: { question: "Same" } } }];
 
 describe("the loop", () => {
   test("calls the tool that the model asks for and answers with the model's last text; each is a step", async () => {
@@ -147,12 +149,9 @@ describe("the loop", () => {
 
   test("a `retry` repeats only the question that failed, also when the tool failed before; another question begins again", async () => {
     const failing = { status: 500, body: "down" };
-    const retry = { delay: "PT1S", limit: { attempt: { count: 2 } } };
-    const tried = (before: object[]): string =>
-      `do: ${JSON.stringify([{ all: { try: [...before, workOf({ tools: [ticket()] })], catch: { retry } } }])}`;
     places.endpoint.answers = [failing];
     places.model.replies = [toolCall("createTicket", { title: "A" }), status(500), "Whole"];
-    const run = await runOf(places.server, tried([{ first: { set: { question: "Same" } } }]));
+    const run = await runOf(places.server, tried(SAME, { tools: [ticket()] }, 2));
     expect(run).toMatchObject({ status: "completed", output: "Whole" });
     expect(places.endpoint.seen).toHaveLength(1);
     expect(places.model.asked).toHaveLength(3);
@@ -163,9 +162,25 @@ describe("the loop", () => {
     places.model.replies = [toolCall("createTicket", { title: "A" }), status(500), "Whole"];
     await runOf(
       places.server,
-      tried([{ first: { set: { question: "${ $runtime.now.epoch.milliseconds | tostring }" } } }]),
+      tried(
+        [{ first: { set: { question: "${ $runtime.now.epoch.milliseconds | tostring }" } } }],
+        { tools: [ticket()] },
+        2,
+      ),
     );
     expect(rolesOf(2)).toEqual(["user"]);
+  });
+
+  test("a `retry` reads the answers of an earlier try also when the run has left memory in between", async () => {
+    const handle = `slow-${Date.now()}`;
+    await agentOf(places.server, "do: [{nap: {wait: PT2S}}, {say: {set: {said: 'a word'}}}]", handle);
+    places.model.replies = [toolCall(handle, {}), status(500), "Whole"];
+    const { id } = await ran(
+      places.server,
+      await agentOf(places.server, tried(SAME, { tools: [{ agent: { handle } }] }, 1)),
+    );
+    expect(await until(places.server, id, ...ENDED)).toMatchObject({ output: "Whole" });
+    expect([lastOf(1).content, lastOf(2).content]).toEqual(['{"said":"a word"}', '{"said":"a word"}']);
   });
 
   test("a retry repeats only the question that failed", async () => {

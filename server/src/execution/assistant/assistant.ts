@@ -45,8 +45,8 @@ export class Assistant {
   /** The end of `limits.seconds`, ms. */
   #until: number | undefined;
   #trouble: { kind: Trouble | null; times: number } = { kind: null, times: 0 };
-  /** An enclosing `try` tries again with the same question: what is over stays. */
-  #keeps = false;
+  /** The next steps follow this: the question of the assistant, then the newest answer of the model. */
+  #follows = "";
   /** The answer did not fit once; the next one must. */
   #mustFit = false;
 
@@ -55,13 +55,13 @@ export class Assistant {
     this.#frame = frame;
     this.#body = body;
     this.#asked = frame.step.input as unknown as Asked;
-    this.#own = ownSteps(frame, (before) => this.#keeps && isKept(before));
+    this.#own = this.#inConversation(ownSteps(frame, (before) => this.#isKept(before)));
     const { seconds } = body.limits;
     this.#until = seconds && frame.step.startedAt + seconds * 1_000;
   }
 
   async answer(): Promise<Json> {
-    await this.#lookBack();
+    this.#follows = this.#hash();
     const { step } = this.#frame;
     const { limits, answer } = this.#body;
     const forms = step.state.assistant?.forms ?? (await agentForms(this.#frame, this.#body));
@@ -89,13 +89,33 @@ export class Assistant {
     }
   }
 
-  /** Finds what an earlier try has finished. Once committed, outputs are in the rows alone: the run is loaded again for them. */
-  async #lookBack(): Promise<void> {
-    const { execution, step, scope } = this.#frame;
-    const first = execution.journal.step(ownKey(step.key) + keyOfModel(1));
-    if (first?.status !== "completed" || first.round === scope.round || first.state.asked !== this.#hash()) return;
-    if (first.output === undefined) await execution.untilUnloaded();
-    this.#keeps = true;
+  #before(key: string): JournalStep | undefined {
+    const { execution, step } = this.#frame;
+    return execution.journal.step(ownKey(step.key) + key);
+  }
+
+  /**
+   * An enclosing `try` tries again: what is over stays. A row with the same key may be of another conversation: what a person
+   * decided there, and what a tool answered, hold for a call that this model never asked for. The model has read why a tool call
+   * failed; a question that failed is asked again.
+   */
+  #isKept({ kind, status, state }: JournalStep): boolean {
+    return state.follows === this.#follows && (status === "completed" || (status === "failed" && kind === "tool"));
+  }
+
+  /** Each step says what it follows. Once committed, outputs are in the rows alone: the run is loaded again for one that is kept. */
+  #inConversation(own: OwnStep): OwnStep {
+    return async (what, work, within) => {
+      const follows = this.#follows;
+      const before = this.#before(what.key!);
+      const isOver = before?.status === "completed" && this.#isKept(before);
+      if (isOver && before.output === undefined) await this.#frame.execution.untilUnloaded();
+      const begin = (frame: Frame): Promise<Json> => {
+        frame.step.state.follows = follows;
+        return work(frame);
+      };
+      return own(what, begin, within);
+    };
   }
 
   #hash(): string {
@@ -118,9 +138,10 @@ export class Assistant {
     return this.#conversation.sentenceOf("seconds", this.#body.limits.seconds!);
   }
 
+  /** In this try, or in one that it goes on with. */
   #isBegun(key: string): boolean {
-    const { execution, step, scope } = this.#frame;
-    return execution.journal.step(ownKey(step.key) + key)?.round === scope.round;
+    const step = this.#before(key);
+    return step !== undefined && (step.round === this.#frame.scope.round || this.#isKept(step));
   }
 
   /** Throws `limit`, or asks a last question without tools. */
@@ -147,7 +168,6 @@ export class Assistant {
     const key = keyOfModel(++conversation.modelCalls);
     const tools = isLast ? [] : [...this.#tools.values()].map(specOf);
     const outcome = await this.#own({ name: "model", kind: "model", key }, (own) => {
-      if (conversation.modelCalls === 1) own.step.state.asked = this.#hash();
       const mustFit = this.#mustFit ? answer : undefined;
       const ask = (frame: Frame): Promise<Json> =>
         askModel(this.#reach.models, frame, { asked: this.#asked, conversation, limits, tools, mustFit, isLast });
@@ -158,6 +178,7 @@ export class Assistant {
       return outcome.error.fields.detail!;
     }
     const turn = outcome.output as unknown as Turn;
+    this.#follows = `${key} ${outcome.step.attempt}`;
     conversation.addTurn(turn);
     return turn;
   }
@@ -274,10 +295,6 @@ export class Assistant {
 }
 
 const HASH_CHARACTERS = 22;
-
-/** The model has read why a tool call failed. A question that failed is asked again. */
-const isKept = ({ kind, status }: JournalStep): boolean =>
-  status === "completed" || (status === "failed" && kind === "tool");
 
 const WORDS: Record<Trouble, string> = {
   unknown: "name no tool",

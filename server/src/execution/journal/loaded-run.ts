@@ -97,8 +97,8 @@ export type StepState = {
   context?: Json;
   /** An assistant's: the agents that are its tools, and the limit that ended its loop, after so many questions to the model. */
   assistant?: { forms?: Record<string, Tool>; ended?: { after: number; limit: string } };
-  /** A hash of what an assistant was asked, in the step of its first question. */
-  asked?: string;
+  /** For an assistant's own step: the answer of the model that led to it. Before the first one, a hash of what is asked. */
+  follows?: string;
   /** The task's input after `input.from`, if `input` shows a call's arguments instead. */
   taskInput?: Json;
 };
