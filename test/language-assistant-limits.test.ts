@@ -5,7 +5,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
 import type { Data } from "./client.ts";
-import { send, status, toolCall, toolCalls, type Reply } from "./llm-service.ts";
+import { ended, send, status, toolCall, toolCalls, type Reply } from "./llm-service.ts";
 import { agentOf, decide, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
@@ -30,6 +30,16 @@ describe("limits", () => {
     expect(error.detail).toMatch(/^limits.tokens \(1000\) is reached: so far 2 iterations, 2 tool calls, 680 tokens/);
     expect(places.model.asked[0]!.body.max_tokens).toBeGreaterThan(800);
     expect(places.model.asked[1]!.body.max_tokens).toBeLessThan(340);
+  });
+
+  test("an answer that a limit cuts is the error with that limit and its value", async () => {
+    await connect("costly", { prices: { inputPerMillion: 1, outputPerMillion: 1_000, currency: "USD" } });
+    places.model.replies = [ended("Once", "length")];
+    const cutBy = async (limits: object): Promise<string> => (await ask({ connection: "costly", limits })).error.detail;
+    expect(await cutBy({ tokens: 1_000 })).toMatch(
+      /^limits.tokens \(1000\) is reached.*the last answer was cut by it$/,
+    );
+    expect(await cutBy({ cost: 0.2 })).toMatch(/^limits.cost \(0.2\) is reached.*the last answer was cut by it$/);
   });
 
   test("the tokens of a run that a tool starts count", async () => {

@@ -52,46 +52,48 @@ export const askModel = (models: AskModels, frame: Frame, question: Question): P
       const { asked, conversation, tools } = question;
       const { connection, instructions: system, messages: _messages, limits: _limits, ...rest } = asked;
       const line = await ModelLine.open(models, frame, context, connection);
-      const maxTokens = mostTokens(question, line.connection.prices);
+      const most = mostTokens(question, line.connection.prices);
       const answer = await line.ask({
         ...rest,
         ...(system !== undefined && { system }),
-        ...(maxTokens !== undefined && { maxTokens }),
+        ...(most.maxTokens !== undefined && { maxTokens: most.maxTokens }),
         messages: conversation.messages,
         ...(tools.length > 0 && { tools }),
         idempotencyKey: context.idempotencyKey,
       });
-      const turn = await turnOf(line, answer, { ...question, maxTokens });
+      const turn = await turnOf(line, answer, { ...question, ...most });
       await context.hold(turn);
       return turn;
     },
   });
 
+/** `cap`: the limit that leaves less than what the author allows an answer. */
+type Most = { maxTokens: number | undefined; cap?: "tokens" | "cost" };
+
 /** The answer's maximum: the author's, or what the limits leave. Throws `limit` and `configuration`. */
-function mostTokens({ asked, conversation, limits, isLast }: Question, prices: ModelPrices | null): number | undefined {
+function mostTokens({ asked, conversation, limits, isLast }: Question, prices: ModelPrices | null): Most {
   const { maxTokens } = asked;
-  if (isLast) return maxTokens ?? CAPPED_TOKENS;
+  if (isLast) return { maxTokens: maxTokens ?? CAPPED_TOKENS };
+  let cap: NonNullable<Most["cap"]> = "tokens";
   let left = conversation.leftTokens;
   if (limits.cost !== undefined) {
     if (!prices) throw WorkflowError.of("configuration", "limits.cost needs the prices of the model connection");
     const input = costOf({ inputTokens: conversation.nextTokens, outputTokens: 0, cachedInputTokens: 0 }, prices);
     const affordable = limits.cost - conversation.cost - input;
     if (affordable <= 0) throw WorkflowError.of("limit", conversation.sentenceOf("cost", limits.cost));
-    if (prices.outputPerMillion > 0)
-      left = Math.min(left, Math.max(1, Math.floor((affordable / prices.outputPerMillion) * 1_000_000)));
+    const tokens = prices.outputPerMillion > 0 ? (affordable / prices.outputPerMillion) * 1_000_000 : Infinity;
+    if (tokens < left) [left, cap] = [Math.max(1, Math.floor(tokens)), "cost"];
   }
-  const most = Math.min(maxTokens ?? Infinity, left);
-  return maxTokens !== undefined || most <= CAPPED_TOKENS ? most : undefined;
+  return left < (maxTokens ?? CAPPED_TOKENS + 1) ? { maxTokens: left, cap } : { maxTokens };
 }
 
 async function turnOf(
   line: ModelLine,
   answer: ModelAnswer,
-  { asked, conversation, mustFit, maxTokens, isLast }: Question & { maxTokens: number | undefined },
+  { conversation, limits, mustFit, maxTokens, cap, isLast }: Question & Most,
 ): Promise<Turn> {
-  const isCapped = maxTokens !== asked.maxTokens && !isLast;
-  if (answer.finish === "length" && isCapped)
-    throw WorkflowError.of("limit", `${conversation.sentenceOf("tokens", maxTokens!)}; the last answer was cut by it`);
+  if (answer.finish === "length" && cap !== undefined)
+    throw WorkflowError.of("limit", `${conversation.sentenceOf(cap, limits[cap]!)}; the last answer was cut by it`);
   const text = await line.textOf(answer, maxTokens);
   const toolCalls: Wish[] = [];
   for (const { id, name, arguments: given, sign } of isLast ? [] : answer.toolCalls) {

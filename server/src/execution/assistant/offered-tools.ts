@@ -69,9 +69,6 @@ export async function offeredTools(
 /** A server's tool as the step keeps it. */
 type Listed = { name: string; description: string; inputSchema: JsonObject };
 
-/** A server whose pages never end is not read for ever. */
-const MAX_PAGES = 20;
-
 /** Asks a server for its tools, in a step of its own, and keeps those that are allowed. */
 export async function listTools(
   own: OwnStep,
@@ -102,7 +99,7 @@ async function listedBy(
   const missing = new Set(allowed.values());
   const found: Listed[] = [];
   let cursor: Json | undefined;
-  for (let page = 0; page < MAX_PAGES && missing.size > 0; page++) {
+  for (let page = 0; page < LIMITS.mcpPagesOfTools && missing.size > 0; page++) {
     const result = await ask(cursor === undefined ? {} : { cursor });
     const tools = isObject(result) && Array.isArray(result["tools"]) ? result["tools"] : [];
     for (const tool of tools) {
@@ -114,7 +111,7 @@ async function listedBy(
   }
   if (missing.size > 0)
     throw WorkflowError.of("configuration", `the server has no tool ${[...missing].map(quote).join(", ")}`);
-  if (JSON.stringify(found).length > LIMITS.assistantListBytes)
+  if (Buffer.byteLength(JSON.stringify(found)) > LIMITS.assistantListBytes)
     throw WorkflowError.of(
       "configuration",
       `the allowed tools' descriptions and schemas have more than ${LIMITS.assistantListBytes} bytes`,

@@ -62,8 +62,9 @@ export const MCP_LIMITS = {
   },
   mcpPagesOfTools: {
     value: 20,
-    bounds: "pages of `tools/list` that a `call: mcp` reads for the headers that a tool wants",
-    beyond: "the call goes out without them",
+    bounds:
+      "pages of `tools/list` that a `call: mcp` reads for the headers that a tool wants, and a `call: assistant` for its tools",
+    beyond: "the call goes out without the headers; the assistant fails with `configuration`",
     test: ["test/language-mcp.test.ts", "is looked through twenty pages of tools"],
   },
   mcpCursorCharacters: {
