@@ -10,6 +10,8 @@ import { agentOf, decide, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
 
+const asks = (question: string): object[] => [{ first: { set: { question } } }];
+
 describe("limits", () => {
   const forever = (): void => void (places.model.replies = [toolCall("createTicket", { title: "A" })]);
 
@@ -49,6 +51,15 @@ describe("limits", () => {
     const { error } = await ask({ tools: [{ agent: { handle } }], limits: { tokens: 1_000 } });
     expect(error.detail).toMatch(/^limits.tokens \(1000\) is reached: so far 1 iterations, 1 tool calls, 680 tokens/);
     expect(places.model.asked).toHaveLength(2);
+  });
+
+  test("answers count that could not be used, also when a `retry` asks again", async () => {
+    places.model.replies = [ended("half", "length")];
+    const values = { maxTokens: 50, limits: { tokens: 1_000 } };
+    const { id } = await ran(places.server, await agentOf(places.server, tried(asks("Same"), values, 4)));
+    const { error } = await until(places.server, id, "completed", "failed");
+    expect(error.detail).toMatch(/^limits.tokens \(1000\) is reached: so far 3 iterations, 0 tool calls, 1020 tokens/);
+    expect(places.model.asked).toHaveLength(3);
   });
 
   test("of cost, over a connection with prices", async () => {
@@ -114,8 +125,6 @@ describe("a hostile model", () => {
 });
 
 describe("approval", () => {
-  const asks = (question: string): object[] => [{ first: { set: { question } } }];
-
   test("the time in which a person decides does not count in `seconds`", async () => {
     places.model.replies = [toolCall("createTicket", { title: "A" }), "Done"];
     const run = await ask({ tools: [ticket({ approval: true })], limits: { seconds: 60 } });

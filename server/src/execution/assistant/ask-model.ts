@@ -11,6 +11,7 @@ import type { AskedMessage } from "../calls/model/messages.ts";
 import type { AskModels } from "../calls/model/models.ts";
 import { performEffect } from "../effect.ts";
 import type { Frame } from "../frame.ts";
+import type { JournalStep } from "../journal/loaded-run.ts";
 import type { Conversation, Turn, Wish } from "./conversation.ts";
 
 /** The assistant's step keeps and shows it as its input. */
@@ -61,11 +62,20 @@ export const askModel = (models: AskModels, frame: Frame, question: Question): P
         ...(tools.length > 0 && { tools }),
         idempotencyKey: context.idempotencyKey,
       });
-      const turn = await turnOf(line, answer, { ...question, ...most });
+      const turn = await turnOf(line, answer, { ...question, ...most }).catch((error: unknown) => {
+        noteUnused(frame.step, answer, line.connection.prices);
+        throw error;
+      });
       await context.hold(turn);
       return turn;
     },
   });
+
+/** An enclosing `try` may ask again: the answer counts in the limits all the same. */
+function noteUnused({ state }: JournalStep, { usage }: ModelAnswer, prices: ModelPrices | null): void {
+  const tokens = usage.inputTokens + usage.outputTokens;
+  state.unused = { count: 1, tokens, cost: prices ? costOf(usage, prices) : 0, currency: prices && prices.currency };
+}
 
 /** `cap`: the limit that leaves less than what the author allows an answer. */
 type Most = { maxTokens: number | undefined; cap?: "tokens" | "cost" };

@@ -12,7 +12,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { valueIn } from "../../llm/answer.ts";
 import type { AskModels } from "../calls/model/models.ts";
 import type { Frame } from "../frame.ts";
-import type { JournalStep } from "../journal/loaded-run.ts";
+import type { JournalStep, UnusedAnswers } from "../journal/loaded-run.ts";
 import { ownKey } from "../journal/step-keys.ts";
 import { withDeadline } from "../scope.ts";
 import { runTogether } from "../side-by-side.ts";
@@ -71,6 +71,8 @@ export class Assistant {
     const told = JSON.stringify([this.#asked.instructions, answer?.schema, [...this.#tools.values()].map(specOf)]);
     this.#conversation = new Conversation(limits, this.#asked.messages, told);
     for (;;) {
+      const unused = this.#unusedBefore(this.#before(keyOfModel(this.#conversation.modelCalls + 1)));
+      if (unused) this.#conversation.addUnused(unused);
       const limit = this.#reached();
       if (limit !== undefined) return this.#endAt(limit);
       const turn = await this.#ask(false);
@@ -110,12 +112,22 @@ export class Assistant {
       const before = this.#before(what.key!);
       const isOver = before?.status === "completed" && this.#isKept(before);
       if (isOver && before.output === undefined) await this.#frame.execution.untilUnloaded();
+      const unusedBefore = this.#unusedBefore(before);
       const begin = (frame: Frame): Promise<Json> => {
-        frame.step.state.follows = follows;
+        Object.assign(frame.step.state, { follows, ...(unusedBefore && { unusedBefore }) });
         return work(frame);
       };
       return own(what, begin, within);
     };
+  }
+
+  /** The answers to the same question that earlier tries could not use. */
+  #unusedBefore(step: JournalStep | undefined): UnusedAnswers | undefined {
+    if (step?.state.follows !== this.#follows) return undefined;
+    const { unusedBefore: before, unused } = step.state;
+    if (step.round === this.#frame.scope.round || !unused) return before;
+    const { count, tokens, cost } = before ?? { count: 0, tokens: 0, cost: 0 };
+    return { ...unused, count: count + unused.count, tokens: tokens + unused.tokens, cost: cost + unused.cost };
   }
 
   #hash(): string {

@@ -4,6 +4,7 @@ import type { AssistantLimits } from "../../definition/tasks/assistant.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Tokens } from "../../llm/connection.ts";
 import { unread, type AskedMessage, type UnreadMessage } from "../calls/model/messages.ts";
+import type { UnusedAnswers } from "../journal/loaded-run.ts";
 import type { ChildUsage } from "../shared.ts";
 
 /** A call as the model asked for it. `arguments`: a text if they are not a JSON object. */
@@ -28,6 +29,7 @@ export class Conversation {
   /** Calls of the model that were begun, and calls of tools. */
   modelCalls = 0;
   toolCalls = 0;
+  #unusedAnswers = 0;
   tokens = 0;
   cost = 0;
   currency: string | null = null;
@@ -67,6 +69,13 @@ export class Conversation {
     this.#add({ role: "user", text }, text);
   }
 
+  /** Counts answers to the next question that earlier tries could not use. */
+  addUnused({ count, tokens, cost, currency }: UnusedAnswers): void {
+    this.#unusedAnswers += count;
+    this.tokens += tokens;
+    if (currency !== null) this.#addCost(cost, currency);
+  }
+
   /** Counts a run that a tool call started, with the runs below it. */
   addChild(usage: ChildUsage | null): void {
     if (!usage) return;
@@ -86,6 +95,10 @@ export class Conversation {
     this.currency ??= currency;
   }
 
+  get #iterations(): number {
+    return this.modelCalls + this.#unusedAnswers;
+  }
+
   /** About how many tokens the model would read next. */
   get nextTokens(): number {
     return this.#readTokens + Math.ceil(this.#unreadBytes / BYTES_PER_TOKEN);
@@ -99,7 +112,7 @@ export class Conversation {
   /** The sentence about a limit that allows no further question. `seconds` is of the clock. */
   reached(): string | undefined {
     const { iterations, tokens, cost } = this.#limits;
-    if (this.modelCalls >= iterations) return this.sentenceOf("iterations", iterations);
+    if (this.#iterations >= iterations) return this.sentenceOf("iterations", iterations);
     if (this.leftTokens < 1) return this.sentenceOf("tokens", tokens);
     if (cost !== undefined && this.cost >= cost) return this.sentenceOf("cost", cost);
     return undefined;
@@ -107,7 +120,7 @@ export class Conversation {
 
   sentenceOf(limit: keyof AssistantLimits, value: number): string {
     const cost = this.currency === null ? "" : `, ${round(this.cost)} ${this.currency}`;
-    const used = `${this.modelCalls} iterations, ${this.toolCalls} tool calls, ${this.tokens} tokens${cost}`;
+    const used = `${this.#iterations} iterations, ${this.toolCalls} tool calls, ${this.tokens} tokens${cost}`;
     const next = limit === "tokens" ? `, and about ${this.nextTokens} more with the next question` : "";
     return `limits.${limit} (${value}) is reached: so far ${used}${next}`;
   }

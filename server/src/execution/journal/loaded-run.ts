@@ -61,6 +61,9 @@ export type JournalStep = {
   /** The output as JSON, made when measured and kept until the next commit. */
   outputText: string | undefined;
 };
+/** `count`: of answers. */
+export type UnusedAnswers = { count: number; tokens: number; cost: number; currency: string | null };
+
 export type StepState = {
   /** The directive followed, if not the task's own. */
   then?: string;
@@ -99,6 +102,9 @@ export type StepState = {
   assistant?: { forms?: Record<string, Tool>; ended?: { after: number; limit: string } };
   /** For an assistant's own step: the answer of the model that led to it. Before the first one, a hash of what is asked. */
   follows?: string;
+  /** Answers of a model that were of no use: those of earlier tries, and that of this one. */
+  unusedBefore?: UnusedAnswers;
+  unused?: UnusedAnswers;
   /** The task's input after `input.from`, if `input` shows a call's arguments instead. */
   taskInput?: Json;
 };
