@@ -85,6 +85,19 @@ describe("limits", () => {
     expect(run.error.detail).toContain("limits.seconds (600) is reached");
   });
 
+  test("of seconds, also while a server hangs that is to list its tools", async () => {
+    places.endpoint.answer = "held";
+    const tools = [{ mcp: { endpoint: places.endpoint.url, allow: ["search"] } }];
+    // Less than a call's own time.
+    const agentId = await agentOf(places.server, assistant({ tools, limits: { seconds: 40 } }));
+    const id = await start(places.server, agentId, { question: "Hang" });
+    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(41_000);
+    const { error } = await until(places.server, id, "completed", "failed");
+    expect(error.type).toMatch(/limit$/);
+    expect(error.detail).toBe("limits.seconds (40) is reached: no server listed its tools in time");
+  });
+
   test("with `onLimit: answer` the model is asked once more, without tools", async () => {
     places.model.think = ({ body }) => (body.tools ? toolCall("createTicket", { title: "A" }) : "One is open.");
     const run = await ask({ tools: [ticket()], limits: { iterations: 1 }, onLimit: "answer" });

@@ -41,6 +41,7 @@ export class Assistant {
   readonly #asked: Asked;
   readonly #own: OwnStep;
   #tools!: Map<string, OfferedTool>;
+  /** Undefined while the tools are listed. */
   #conversation!: Conversation;
   /** The end of `limits.seconds`, ms. */
   #until: number | undefined;
@@ -65,8 +66,9 @@ export class Assistant {
     const { step } = this.#frame;
     const { limits, answer } = this.#body;
     const forms = step.state.assistant?.forms ?? (await agentForms(this.#frame, this.#body));
+    const listing: OwnStep = (what, work) => this.#own(what, (own) => this.#inTime(own, this.#until, work));
     this.#tools = await offeredTools(this.#body, forms, (server, index) =>
-      listTools(this.#own, this.#reach.mcp, server, index),
+      listTools(listing, this.#reach.mcp, server, index),
     );
     const told = JSON.stringify([this.#asked.instructions, answer?.schema, [...this.#tools.values()].map(specOf)]);
     this.#conversation = new Conversation(limits, this.#asked.messages, told);
@@ -147,7 +149,12 @@ export class Assistant {
   }
 
   #late(): string {
-    return this.#conversation.sentenceOf("seconds", this.#body.limits.seconds!);
+    const seconds = this.#body.limits.seconds!;
+    const conversation = this.#conversation as Conversation | undefined;
+    return (
+      conversation?.sentenceOf("seconds", seconds) ??
+      `limits.seconds (${seconds}) is reached: no server listed its tools in time`
+    );
   }
 
   /** In this try, or in one that it goes on with. */
