@@ -187,7 +187,8 @@ export const journalStepFromRow = (row: Row): JournalStep => ({
   attempt: row["attempt"],
   state: (row["state"] as StepState | null) ?? {},
   input: (row["input"] as Json | null) ?? undefined,
-  output: (row["output"] as Json | null) ?? undefined,
+  // Null is an output, too: undefined means that it is in the row alone.
+  output: row["status"] === "completed" ? (row["output"] as Json) : ((row["output"] as Json | null) ?? undefined),
   error: row["error"] as RunError | null,
   response: row["response"] as HttpResponse | null,
   startedAt: (row["started_at"] as Date).getTime(),
