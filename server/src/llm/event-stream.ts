@@ -91,6 +91,7 @@ class EventLimits {
   #isText = false;
   #isEscaped = false;
   #isLineEmpty = true;
+  #last = 0;
 
   constructor(host: string) {
     this.#host = host;
@@ -100,12 +101,16 @@ class EventLimits {
   count(piece: Uint8Array): void {
     this.#bytes += piece.length;
     if (this.#bytes > LIMITS.modelStreamBytes) throw tooLarge(this.#host, LIMITS.modelStreamBytes);
+    let last = this.#last;
     for (let at = 0; at < piece.length; at++) {
       const byte = piece[at]!;
       this.#eventBytes++;
-      if (byte === LF) this.#endLine();
-      else if (byte !== CR) this.#read(byte);
+      if (byte !== LF && byte !== CR) this.#read(byte);
+      // Both together are one end.
+      else if (byte === CR || last !== CR) this.#endLine();
+      last = byte;
     }
+    this.#last = last;
     this.#check();
   }
 

@@ -126,8 +126,8 @@ test("calls of functions, in pieces and several at once", async () => {
   });
 });
 
-test("a character that two pieces share, and lines that end as on another system", async () => {
-  const bytes = Buffer.from((delta({ content: "Grüße \u{1f600}" }) + END).replaceAll("\n", "\r\n"));
+test.each(["\r\n", "\r"])("a character that two pieces share, and lines that end in %j", async (end) => {
+  const bytes = Buffer.from((delta({ content: "Grüße \u{1f600}" }) + END).replaceAll("\n", end));
   answer = streaming(...Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)));
   expect((await ask()).came.text).toBe("Grüße \u{1f600}");
 });
@@ -159,6 +159,12 @@ test.each([
     "more values in one event than may be",
     () => [values(LIMITS.modelAnswerValues), END],
     () => [values(LIMITS.modelAnswerValues + 1), END],
+    "did not answer as a model does",
+  ],
+  [
+    "more values behind a quote that a carriage return ends",
+    () => [': "\r', values(LIMITS.modelAnswerValues), END],
+    () => [': "\r', values(LIMITS.modelAnswerValues + 1), END],
     "did not answer as a model does",
   ],
   [
