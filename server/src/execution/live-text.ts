@@ -74,6 +74,8 @@ export class LiveText implements Disposable {
   #instead: string | undefined;
   /** Undefined: not made yet, which takes steps. Null: nothing is secret. */
   #search: Search | null | undefined;
+  /** All readers wait for the same one. */
+  #making: Promise<Search | null> | undefined;
 
   constructor(stepNumber: number, makeSearch: SearchComing, tell: { grew(): void; ended(): void }) {
     this.stepNumber = stepNumber;
@@ -94,11 +96,13 @@ export class LiveText implements Disposable {
 
   /** Looks for secrets in what has come. */
   async look(turn: Turn): Promise<void> {
-    if (this.#search === undefined) {
-      const steps = this.#makeSearch();
-      this.#search = steps ? await inTurns(steps, turn) : null;
-    }
+    if (this.#search === undefined) this.#search = await (this.#making ??= this.#make(turn));
     while (this.#lookOn()) await turn();
+  }
+
+  async #make(turn: Turn): Promise<Search | null> {
+    const steps = this.#makeSearch();
+    return steps ? inTurns(steps, turn) : null;
   }
 
   /** The part from there on that can be shown, as far as was looked. */

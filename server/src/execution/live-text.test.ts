@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { newId } from "../lib/ids.ts";
+import { LiveTexts } from "./live-text.ts";
+
+test("the search for secrets is made once, however many readers come before it is there", async () => {
+  let made = 0;
+  const texts = new LiveTexts();
+  using text = texts.open(newId(), 1, function* () {
+    made++;
+    yield;
+    return { look: ({ length }) => ({ clean: length, instead: undefined }) };
+  });
+  text.add("Hello");
+  const turns: (() => void)[] = [];
+  const turn = (): Promise<void> => new Promise((resolve) => turns.push(resolve));
+  const looks = Promise.all(Array.from({ length: 100 }, () => text.look(turn)));
+  while (text.from(0) === "") {
+    await Promise.resolve();
+    turns.shift()?.();
+  }
+  await looks;
+  expect(text.from(0)).toBe("Hello");
+  expect(made).toBe(1);
+});
