@@ -50,6 +50,7 @@ export class RunningCommand {
   readonly #clock: Clock;
   readonly #input: Writable;
   readonly #output: Readable;
+  readonly #errorOutput: Readable;
   readonly #lifeline: Duplex;
   readonly #pieces: NodeJS.AsyncIterator<Buffer>;
   /** Read, but not yet looked at. */
@@ -65,11 +66,12 @@ export class RunningCommand {
     const child = started([command, ...given], environment);
     this.#input = child.stdin!;
     this.#output = child.stdout!;
+    this.#errorOutput = child.stderr!;
     this.#lifeline = child.stdio[3] as Duplex;
     this.#pieces = this.#output[Symbol.asyncIterator]() as NodeJS.AsyncIterator<Buffer>;
     // A stream that breaks is noticed where its end is.
     for (const stream of child.stdio) stream?.on("error", () => {});
-    child.stderr!.setEncoding("utf8").on("data", this.#noteError);
+    this.#errorOutput.setEncoding("utf8").on("data", this.#noteError);
     this.gone = new Promise((resolve) => {
       const over = (end: string): void => {
         this.#end = end;
@@ -166,12 +168,14 @@ export class RunningCommand {
   #stop(): void {
     this.#lifeline.destroy();
     this.#output.destroy();
+    this.#errorOutput.destroy();
   }
 }
 
 function started(words: readonly string[], env: Record<string, string>): ChildProcess {
+  let child: ChildProcess;
   try {
-    return spawn("/bin/sh", ["-c", WATCHED, "sh", ...words], {
+    child = spawn("/bin/sh", ["-c", WATCHED, "sh", ...words], {
       cwd: "/",
       env,
       detached: true,
@@ -179,7 +183,13 @@ function started(words: readonly string[], env: Record<string, string>): ChildPr
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === "E2BIG" ? "its arguments and environment are too large" : String(code);
-    throw WorkflowError.of("communication", `${words[0]!} could not be started: ${why}`);
+    throw notStarted(words, code === "E2BIG" ? "its arguments and environment are too large" : String(code));
   }
+  if (child.stdout) return child;
+  // Its error comes as an event, which would end the process if nothing listened.
+  child.on("error", () => {});
+  throw notStarted(words, "this process has too many open files");
 }
+
+const notStarted = (words: readonly string[], why: string): WorkflowError =>
+  WorkflowError.of("communication", `${words[0]!} could not be started: ${why}`);
