@@ -2,7 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { newId, type AgentId, type OrganizationId, type ProjectId, type RunId } from "../lib/ids.ts";
 import { OverBudget, type Budgets, type Reserved } from "../rates/budgets.ts";
-import type { SentenceCall } from "../rates/spend-store.ts";
+import type { Amount, SentenceCall } from "../rates/spend-store.ts";
 import type { ModelAnswer, ModelRequest } from "./call-model.ts";
 import { costOf, type Connection } from "./connection.ts";
 import { maximumOf, mostUsedBy, usedInAll } from "./most-used.ts";
@@ -11,11 +11,14 @@ import { LlmError } from "./problem.ts";
 export type Charged = {
   organizationId: OrganizationId;
   timeoutMs: number;
+  signal: AbortSignal;
   /** The run, and the one that started it: its calls count with those of all runs above it. */
   run?: { id: RunId; parentId: RunId | undefined } | undefined;
   /** Without a run: for which agent it is, if that is known. */
   agent?: { id: AgentId; projectId: ProjectId } | undefined;
 };
+
+const NOTHING: Amount = { tokens: 0, cost: 0 };
 
 /** After the end of its time a call is settled within this, or its process died. */
 const SETTLED_WITHIN_MS = 60_000;
@@ -34,7 +37,7 @@ export class ChargedCalls {
     this.#options = options;
   }
 
-  /** Throws LlmError if a budget has no room, and what `ask` throws. */
+  /** Throws LlmError if a budget has no room, the signal's reason, and what `ask` throws. */
   async ask(
     connection: Connection,
     by: Charged,
@@ -43,6 +46,8 @@ export class ChargedCalls {
   ): Promise<ModelAnswer> {
     const maxTokens = maximumOf(request.maxTokens, connection);
     const reserved = await this.#reserve(connection, by, { ...request, maxTokens });
+    if (by.signal.aborted) reserved.settle(NOTHING);
+    by.signal.throwIfAborted();
     let hasBegun = false;
     const { onDelta } = request;
     const heard = (text: string): void => {
@@ -55,7 +60,7 @@ export class ChargedCalls {
       reserved.settle(usedInAll(answer, request, connection), call);
       return answer;
     } catch (error) {
-      reserved.settle(isUnpaid(error) && !hasBegun ? { tokens: 0, cost: 0 } : "unknown");
+      reserved.settle(isUnpaid(error) && !hasBegun ? NOTHING : "unknown");
       throw error;
     }
   }

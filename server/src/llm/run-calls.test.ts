@@ -9,13 +9,17 @@ import { newId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Connection } from "./connection.ts";
 import type { OutboundResponse } from "../outbound/outbound.ts";
+import type { Budgets } from "../rates/budgets.ts";
 import { Crowd } from "./crowd.ts";
 import { createLlm } from "./llm.ts";
 
 const { modelCallsAtOnce, modelCallsAtOnceOwn, modelCallsWaitingOwn } = LIMITS;
 
 /** A door behind which nothing answers, and how often it was asked. */
-function opened(answer: (asked: number) => Promise<OutboundResponse> = () => new Promise(() => {})) {
+function opened(
+  answer: (asked: number) => Promise<OutboundResponse> = () => new Promise(() => {}),
+  budgets: Pick<Budgets, "reserve"> = { reserve: async () => ({ settle: () => {} }) },
+) {
   const clock = testClock();
   let asked = 0;
   const outbound = { request: () => answer(asked++) };
@@ -24,11 +28,15 @@ function opened(answer: (asked: number) => Promise<OutboundResponse> = () => new
     clock,
     log: createLog("silent"),
     usage: { modelTokens: () => {} },
-    budgets: { reserve: async () => ({ settle: () => {} }) },
+    budgets,
     operator: { has: async () => false },
     outbound,
   });
-  const call = (organizationId: OrganizationId, own: Partial<Connection> = {}): Promise<unknown> => {
+  const call = (
+    organizationId: OrganizationId,
+    own: Partial<Connection> = {},
+    signal = new AbortController().signal,
+  ): Promise<unknown> => {
     const connection: Connection = {
       id: newId(),
       name: "cheap",
@@ -41,7 +49,7 @@ function opened(answer: (asked: number) => Promise<OutboundResponse> = () => new
       ...own,
     };
     const run = { id: newId<"run">(), parentId: undefined };
-    const by = { organizationId, signal: new AbortController().signal, timeoutMs: 60_000, turn: () => undefined, run };
+    const by = { organizationId, signal, timeoutMs: 60_000, turn: () => undefined, run };
     const answer = llm.call(connection, by, { messages: [{ role: "user", text: "Hi" }] });
     return answer.catch((error: unknown) => error);
   };
@@ -156,4 +164,19 @@ test("a pause is of an endpoint and a key: another one is asked at once", async 
   await call(own, { id, apiKey: "two" });
   await call(own, { id, apiKey: "two", baseUrl: "http://127.0.0.1:2/v1" });
   expect(await settle()).toBe(3);
+});
+
+test("a call that is given up while it waits for its budgets asks nothing, and uses nothing of them", async () => {
+  const { promise: room, resolve: grant } = Promise.withResolvers<void>();
+  const used: unknown[] = [];
+  const over = new AbortController();
+  const reserve = async () => (await room, { settle: (of: unknown) => void used.push(of) });
+  const { call, settle } = opened(undefined, { reserve });
+  const answer = call(newId<"organization">(), {}, over.signal);
+  await settle();
+  over.abort(new Error("cancelled"));
+  grant();
+  expect(await answer).toMatchObject({ message: "cancelled" });
+  expect(await settle()).toBe(0);
+  expect(used).toEqual([{ tokens: 0, cost: 0 }]);
 });

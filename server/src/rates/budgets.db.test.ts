@@ -148,6 +148,28 @@ test("a call of a process that died counts in full once its time is over, and fo
   expect(await spentOf(connection.id)).toBe(20);
 });
 
+test("a call counts once, also if the answer of a commit is lost and it is written again", async () => {
+  let losing = 0;
+  const losesAnswers: Database = {
+    ...database,
+    transaction: async (work) => {
+      const answer = await database.transaction(work);
+      if (losing-- > 0) throw new Error("the connection was lost");
+      return answer;
+    },
+  };
+  const allowanceOf = async () => ({ plan: "free" as const, modelTokensPerDay: null });
+  const budgets = createBudgets({ database: losesAnswers, clock, log: quiet, allowanceOf });
+  const connection = connectionOf({ tokensPerDay: 250 });
+  losing = 1;
+  const calls = (await Promise.all([1, 2].map(() => reserve({ connection }, budgets)))) as Reserved[];
+  losing = 1;
+  for (const call of calls) call.settle({ tokens: 10, cost: 0 });
+  await budgets.settled();
+  expect(await spentOf(connection.id)).toBe(20);
+  expect(await reserve({ connection, most: { tokens: 230, cost: 0 } })).not.toBeInstanceOf(OverBudget);
+});
+
 test("an organization's plan counts all of its connections, and none of another organization's", async () => {
   tokensOfPlan = 250;
   await settled({ connection: connectionOf({}) }, 100);

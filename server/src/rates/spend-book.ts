@@ -10,6 +10,7 @@ export type Budget = Place & { tokens: number | null; cost: number | null };
 export type Refused = { budget: Budget; unit: keyof Amount; used: number; isBusy: boolean };
 
 export class SpendBook {
+  readonly #now: number;
   readonly #spent = new Totals();
   readonly #reserved = new Totals();
   readonly #open = new Set<string>();
@@ -20,6 +21,7 @@ export class SpendBook {
 
   /** Reservations that have expired by `now` count in full. */
   constructor(now: number, spent: readonly Spent[], reserved: readonly Reservation[]) {
+    this.#now = now;
     for (const one of spent) this.#spent.add(one, one);
     for (const one of reserved) this.#hold(one);
     for (const one of reserved) if (one.expiresAt <= now) this.settle(one, one);
@@ -27,6 +29,8 @@ export class SpendBook {
 
   /** Undefined: there was room in all of the budgets, and the reservation is made. */
   reserve(wanted: Reservation, budgets: readonly Budget[]): Refused | undefined {
+    // It was written before, and the answer of its commit was lost.
+    if (this.#open.has(wanted.id)) return undefined;
     for (const budget of budgets) {
       const refused = this.#refusedBy(budget, wanted, "tokens") ?? this.#refusedBy(budget, wanted, "cost");
       if (refused) return refused;
@@ -54,6 +58,8 @@ export class SpendBook {
   /** Its call ended and used this much. A reservation that had expired was counted in full before. */
   settle(reservation: Reservation, used: Amount, call?: SentenceCall): void {
     const wasOpen = this.#open.delete(reservation.id);
+    // It was settled before, and the answer of its commit was lost.
+    if (!wasOpen && reservation.expiresAt > this.#now) return;
     const { id, currency, tokens, cost } = reservation;
     const more = wasOpen ? used : { tokens: used.tokens - tokens, cost: used.cost - cost };
     for (const place of placesOf(reservation)) {
