@@ -123,9 +123,9 @@ describe("a command", () => {
     ]);
   });
 
-  test("that ends and leaves a process behind is not survived by it", async () => {
+  test.each(["leaves", "leaves-stubborn"])("that ends and %s a process behind is not survived by it", async (does) => {
     const file = pidFile();
-    expect((await outputOf(shell("leaves", file))).structuredContent).toEqual({});
+    expect((await outputOf(shell(does, file))).structuredContent).toEqual({});
     await eventually(() => !isRunning(file));
   });
 

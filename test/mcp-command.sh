@@ -33,7 +33,8 @@ asks)
   read -r roots
   tell "[$pong,$roots]"
   ;;
-leaves)
+leaves | leaves-stubborn)
+  [ "$1" = leaves ] || trap '' TERM
   sleep 1000 >&2 &
   echo $! > "$2"
   tell '{}'

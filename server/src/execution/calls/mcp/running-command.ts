@@ -11,10 +11,10 @@ import { LIMITS } from "../../../lib/limits.ts";
 
 /**
  * The watcher is a child of the shell, not of the command, which might wait for all of its own. The shell keeps none of the streams, so
- * that their ends are the command's. What a command leaves running is ended with it.
+ * that their ends are the command's. What a command leaves running is ended with it, and killed a second later.
  */
 const WATCHED = `
-{ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &
+{ trap 'exec 3<&-; sleep 1; kill -9 -$$' TERM; read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &
 exec 4<&0
 "$@" <&4 3<&- 4<&- &
 command=$!
@@ -23,7 +23,6 @@ wait $command
 code=$?
 trap '' TERM
 kill -TERM 0
-wait
 exit $code`;
 
 /** How long a command may take to end by itself once nothing more is asked. */
