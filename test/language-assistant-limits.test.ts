@@ -34,6 +34,19 @@ describe("limits", () => {
     expect(places.model.asked[1]!.body.max_tokens).toBeLessThan(340);
   });
 
+  test("of tokens: one that is left is asked for, and none is not", async () => {
+    const endAt = async (tokens: number): Promise<string> => {
+      places.model.asked.length = 0;
+      forever();
+      return (await ask({ tools: [ticket()], limits: { tokens } })).error.detail;
+    };
+    const next = Number(/and about (\d+) more/.exec(await endAt(1_000))![1]);
+    await endAt(680 + next);
+    expect(places.model.asked).toHaveLength(2);
+    await endAt(681 + next);
+    expect(places.model.asked.map(({ body }) => body.max_tokens).slice(2)).toEqual([1]);
+  });
+
   test("an answer that a limit cuts is the error with that limit and its value", async () => {
     await connect("costly", { prices: { inputPerMillion: 1, outputPerMillion: 1_000, currency: "USD" } });
     places.model.replies = [ended("Once", "length")];

@@ -250,6 +250,12 @@ ${ask("told", "prompt: Hi")}`,
     { id },
   );
   expect(errors![0]!.extensions).toMatchObject({ code: "BAD_USER_INPUT", fields: [{ path: "days" }] });
+  await server.clock.advance(DAY_MS);
+  const later = await server.data(
+    "query($id: ID!) { node(id: $id) { ... on ModelConnection { one: spend(days: 1) { date } two: spend(days: 2) { date } } } }",
+    { id },
+  );
+  expect(later.node).toEqual({ one: [], two: [{ date: day }] });
 });
 
 test("the server's own model has the operator's prices", async () => {

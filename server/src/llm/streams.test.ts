@@ -140,6 +140,12 @@ test("packed though that was not asked for, it is no answer", async () => {
   expect((await ask()).came).toMatchObject({ problem: "unusable" });
 });
 
+test("a text may have more commas and braces than an answer values, also after a quote in it", async () => {
+  const text = `{"a":"${",[{".repeat(LIMITS.modelAnswerValues)}"}`;
+  answer = streaming(delta({ content: text }), END);
+  expect((await ask()).came.text).toBe(text);
+});
+
 const calls = (count: number): string =>
   Array.from({ length: count }, (_, index) =>
     delta({ tool_calls: [{ index, id: `c${index}`, type: "function", function: { name: "f", arguments: "{}" } }] }),
@@ -176,13 +182,13 @@ test.each([
   [
     "more bytes than one event may have",
     () => [`: ${"x".repeat(LIMITS.outputBytes - 4)}\n\n`, END],
-    () => [`: ${"x".repeat(LIMITS.outputBytes)}\n\n`, END],
+    () => [`: ${"x".repeat(LIMITS.outputBytes - 3)}\n\n`, END],
     "is larger than 1048576 bytes",
   ],
   [
     "more bytes than a stream may have",
-    () => [comments(LIMITS.modelStreamBytes - END.length - 1_024), "\n\n", END],
-    () => [comments(LIMITS.modelStreamBytes), "\n\n", END],
+    () => [comments(LIMITS.modelStreamBytes - END.length - 2), "\n\n", END],
+    () => [comments(LIMITS.modelStreamBytes - END.length - 1), "\n\n", END],
     "is larger than 33554432 bytes",
   ],
 ])("%s is none", async (_, most, more, problem) => {

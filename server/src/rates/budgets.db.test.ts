@@ -135,6 +135,21 @@ test("what calls under way have reserved is worth to wait for, what they used is
   expect(await spentOf(connection.id)).toBe(150);
 });
 
+test("a call that ends frees what it reserved alone: others under way keep theirs", async () => {
+  const connection = connectionOf({ tokensPerDay: 250 });
+  const first = (await reserve({ connection })) as Reserved;
+  const second = (await reserve({ connection }, both[1])) as Reserved;
+  first.settle({ tokens: 100, cost: 0 });
+  await allWritten();
+  expect(await reserve({ connection }, both[1])).toMatchObject({
+    isBusy: true,
+    message: expect.stringContaining("100 tokens are used, calls under way have reserved others"),
+  });
+  second.settle({ tokens: 50, cost: 0 });
+  await allWritten();
+  expect(await reserve({ connection })).not.toBeInstanceOf(OverBudget);
+});
+
 test("a call of a process that died counts in full once its time is over, and for no more if it ends after all", async () => {
   const connection = connectionOf({ tokensPerDay: 150 });
   const lost = (await reserve({ connection })) as Reserved;

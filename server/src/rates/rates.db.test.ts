@@ -177,13 +177,15 @@ test("two processes add up what an organization used, by its day; what a databas
 });
 
 test("the costs of many days are summed up once, each day's on its own", async () => {
-  const call = (daysAgo: number, cost: string | null, currency: string | null): Promise<unknown> =>
+  const call = (daysAgo: number, cost: string | null, currency: string | null, of = organizationId): Promise<unknown> =>
     database.query(
       `insert into model_calls (organization_id, id, run_id, step_number, agent_id, project_id, connection, model,
           called_at, input_tokens, output_tokens, cached_input_tokens, cost, currency)
        select $1, id, id, 1, id, id, 'cheap', 'small', $2, 1, 1, 0, $3, $4 from gen_random_uuid() as id`,
-      [organizationId, new Date(clock.now() - daysAgo * 86_400_000), cost, currency],
+      [of, new Date(clock.now() - daysAgo * 86_400_000), cost, currency],
     );
+  const other = await makeOwner(openAuth(database));
+  await call(0, "7", "EUR", other.caller.organizationId);
   await call(0, "0.25", "EUR");
   await call(0, "0.5", "EUR");
   await call(1, "1", "EUR");
@@ -210,13 +212,16 @@ test("no more agents of a day than may be listed, those with the most tokens fir
     tokens: number,
     cost: string | null,
     currency: string | null,
+    of = organizationId,
   ): Promise<unknown> =>
     database.query(
       `insert into model_calls (organization_id, id, agent_id, connection, model, called_at, input_tokens, output_tokens,
           cached_input_tokens, cost, currency)
        values ($1, gen_random_uuid(), $2, 'cheap', 'small', $3, $4, 0, 0, $5, $6)`,
-      [organizationId, agentId, new Date(clock.now()), tokens, cost, currency],
+      [of, agentId, new Date(clock.now()), tokens, cost, currency],
     );
+  const other = await makeOwner(openAuth(database));
+  await call(agents[0]!, 9_000, "1", "EUR", other.caller.organizationId);
   for (const [index, id] of agents.entries()) await call(id, 1_000 - index, "0.5", "EUR");
   await call(agents[1]!, 5_000, "1", "EUR");
   await call(null, 3_000, null, null);

@@ -1,9 +1,13 @@
 import { expect, test } from "vitest";
 import { parseAllowedCommand, whyRefused } from "./allowed-commands.ts";
 
-const ALLOWED = ["npx -y @scope/search-mcp", "A= B= /opt/files-mcp", "B= C= /opt/many-mcp x", "D= /opt/many-mcp x"].map(
-  (entry) => parseAllowedCommand(entry)!,
-);
+const ALLOWED = [
+  "npx -y @scope/search-mcp",
+  "A= B= /opt/files-mcp",
+  "B= C= /opt/many-mcp x",
+  "D= /opt/many-mcp x",
+  "/opt/many-mcp y",
+].map((entry) => parseAllowedCommand(entry)!);
 
 test.each([
   ["npx", ["-y", "@scope/search-mcp"], [], undefined],
@@ -17,6 +21,8 @@ test.each([
   ["/opt/files-mcp", [], ["A", "PATH"], /set PATH for/],
   ["/opt/many-mcp", ["x"], ["B"], undefined],
   ["/opt/many-mcp", ["x"], ["B", "D"], /set all of these variables for/],
+  ["/opt/many-mcp", ["y"], [], undefined],
+  ["/opt/many-mcp", ["y"], ["B"], /set B for/],
   ["files-mcp", [], [], /none that the operator allows/],
   ["/opt/../opt/files-mcp", [], [], /none that the operator allows/],
   ["", [], [], /none that the operator allows/],
