@@ -135,6 +135,18 @@ test("each message may have its own, and a question that is asked again shows th
   expect(asked).toEqual(["/photo.png", "/sales.csv", "/photo.png", "/sales.csv"]);
 });
 
+test("all messages together have no more than a model is shown", async () => {
+  const half = LIMITS.modelFiles / 2;
+  const messages = `[{role: user, content: First, files: '\${ .first }'}, {role: user, content: Second, files: '\${ .second }'}]`;
+  const askWith = (first: number, second: number): Promise<Data> => {
+    const [one, two] = [first, second].map((count) => Array<string>(count).fill("data:,x"));
+    return runOf(server, ask(`messages: ${messages}`), { first: one, second: two });
+  };
+  expect(await askWith(half, half)).toMatchObject({ status: "completed" });
+  expect((await askWith(half, half + 1)).error.detail).toContain(`shown at most ${LIMITS.modelFiles} files`);
+  expect(model.asked).toHaveLength(1);
+});
+
 test("an assistant sees them with each of its questions", async () => {
   model.replies = [toolCall("note", {}), "A receipt"];
   const note = { name: "note", description: "Notes.", parameters: { type: "object" } };

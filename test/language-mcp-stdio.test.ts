@@ -272,7 +272,8 @@ describe("what the operator did not allow", () => {
 
   test("and fails the run where an expression makes it", async () => {
     const { command, arguments: given } = EVERYTHING;
-    const words = given!.map((word) => `\${ "${word}" + .more }`);
+    const [first, second] = given!;
+    const words = [first!, `\${ "${second}" + .more }`];
     const run = await asks({ command, arguments: words }, {}, { more: "x" });
     expect(run.error).toMatchObject({
       type: typed("authorization"),

@@ -22,3 +22,14 @@ test("the search for secrets is made once, however many readers come before it i
   expect(text.from(0)).toBe("Hello");
   expect(made).toBe(1);
 });
+
+test("a character that comes in two halves is shown when it is whole", async () => {
+  using text = new LiveTexts().open(newId(), 1, () => undefined);
+  const shown = async (more: string): Promise<string> => {
+    text.add(more);
+    await text.look(async () => {});
+    return text.from(0);
+  };
+  expect(await shown("Hi \ud83d")).toBe("Hi ");
+  expect(await shown("\ude00")).toBe("Hi \u{1f600}");
+});
