@@ -75,6 +75,18 @@ describe("limits", () => {
     expect(places.model.asked).toHaveLength(3);
   });
 
+  test("what answers cost that could not be used counts when a `retry` asks again", async () => {
+    await connect("wasted", { prices: { inputPerMillion: 1_000, outputPerMillion: 1_000, currency: "USD" } });
+    places.model.replies = [ended("half", "length")];
+    const values = { connection: "wasted", maxTokens: 50, limits: { cost: 0.3 } };
+    const { id } = await ran(places.server, await agentOf(places.server, tried(asks("Same"), values, 1)));
+    const { error } = await until(places.server, id, "completed", "failed");
+    expect(error.detail).toContain(
+      "limits.cost (0.3) is reached: so far 1 iterations, 0 tool calls, 340 tokens, 0.34 USD",
+    );
+    expect(places.model.asked).toHaveLength(1);
+  });
+
   test("of cost, over a connection with prices", async () => {
     await connect("dear", { prices: { inputPerMillion: 1_000, outputPerMillion: 1_000, currency: "USD" } });
     forever();
