@@ -252,6 +252,59 @@ describe("validateDefinition", () => {
     expect(both.problems.map(({ severity }: Data) => severity)).toEqual(["error", "warning"]);
   });
 
+  describe("an agent that the definition starts", () => {
+    const text = (name: string, task: string): string =>
+      `document: {dsl: 1.0.3, namespace: test, name: ${name}, version: 1.0.0}\ndo:\n  - outer: {do: [{start: ${task}}]}\n`;
+    const runs = (name: string, version = "latest", namespace = "test"): string =>
+      `{run: {workflow: {namespace: ${namespace}, name: ${name}, version: ${version}}}}`;
+    const offers = (...handles: string[]): string =>
+      `{call: 'assistant:1.0.0@default', with: {prompt: Go, tools: [${handles.map((handle) => `{agent: {handle: ${handle}}}`).join()}]}}`;
+    const at = async (definition: string, token?: string): Promise<string[]> =>
+      (await check(definition, undefined, token)).problems.map(
+        ({ severity, path, message }: Data) => `${severity} ${path}: ${message}`,
+      );
+    const inStart = "/do/0/outer/do/0/start";
+    const missing = (name: string): string =>
+      `there is no published agent test/${name} that you can see; without one this fails`;
+
+    test("and that is not published is a warning where its name stands, also in a tool", async () => {
+      const [name, known] = [newName(), newName()];
+      expect(await at(text(name, runs(known)))).toEqual([`warning ${inStart}/run/workflow/name: ${missing(known)}`]);
+      expect(await at(text(name, offers(name, known)))).toEqual([
+        `warning ${inStart}/with/tools/1/agent/handle: ${missing(known)}`,
+      ]);
+      await saved(textOf(known, "1.0.0"));
+      expect(await at(text(name, runs(known)))).toHaveLength(1);
+      const { id } = await publish(textOf(known, "1.0.0"));
+      for (const task of [runs(known), runs(known, "1.0.0"), offers(known), runs(name)])
+        expect(await at(text(name, task)), task).toEqual([]);
+      expect(await at(text(name, runs(known, "1.0.1")))).toEqual([
+        `warning ${inStart}/run/workflow/version: the agent test/${known} has no version 1.0.1; without it this fails`,
+      ]);
+      expect(await at(text(name, runs(known, "latest", "elsewhere")))).toHaveLength(1);
+      // Two that start each other can be published, one after the other.
+      expect(await publish(text(name, runs("comes-later")))).toMatchObject({ status: "active" });
+      await setStatus(id, "archived");
+      expect(await at(text(name, runs(known)))).toHaveLength(1);
+    });
+
+    test("and that belongs to another organization, or is out of a key's reach, is missing as one that there is not", async () => {
+      const [name, known] = [newName(), newName()];
+      const { id } = await publish(textOf(known, "1.0.0"));
+      const other = await server.organization("beside");
+      expect(await at(text(name, runs(known)), other.apiKey)).toEqual([
+        `warning ${inStart}/run/workflow/name: ${missing(known)}`,
+      ]);
+      const make = "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret } }";
+      const keyFor = async (agentId: string): Promise<string> =>
+        (await server.data(make, { input: { name: "one", scopes: ["agents:read"], agentIds: [agentId] } })).createApiKey
+          .secret;
+      const { id: another } = await publish(textOf(name, "1.0.0"));
+      expect(await at(text(name, runs(known)), await keyFor(another))).toHaveLength(1);
+      expect(await at(text(name, runs(known)), await keyFor(id))).toEqual([]);
+    });
+  });
+
   test.each(["", "1", "[]", "document:", "document: {namespace: 1}", "document: {namespace: [test]}"])(
     "of %j with a project tells what is wrong with the text",
     async (text) => {

@@ -9,6 +9,7 @@ import { placeInSlices } from "../definition/read-document.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import { knownNames } from "../secrets/store.ts";
 import { readChecked, type Agents } from "./agents.ts";
+import { missingAgents } from "./missing-agents.ts";
 import { refusedCommands } from "./refused-commands.ts";
 import { unknownConnections } from "./unknown-connections.ts";
 import { noProject } from "./publish-agent.ts";
@@ -18,7 +19,7 @@ type Validation = { valid: boolean; problems: Problem[] };
 /**
  * Every problem of a definition with its place: path, line and column from 1, and one sentence; errors before warnings. With a
  * project, its namespace must be that project's handle; without, it is a warning if there is no project of that handle yet, and so is
- * a secret that is not set yet; a trigger whose calls must be signed with one needs it, as `createTrigger` does. Throws NOT_FOUND for the project.
+ * a secret that is not set or an agent that is not published yet; a trigger whose calls must be signed with one needs it, as `createTrigger` does. Throws NOT_FOUND for the project.
  */
 export async function validateDefinition(
   agents: Agents,
@@ -57,6 +58,7 @@ async function whatIsMissing(
         ...(await unknownConnections(agents, within, project.id, workflow)),
         ...refusedCommands(agents.mcpCommands, workflow),
         ...(await missingSecrets(agents, within, project, workflow.use?.secrets ?? [])),
+        ...(await missingAgents(agents, within, workflow)),
       ]
     : [warning(["document", "namespace"], noProject(namespace))];
   if (findings.length === 0) return [];
