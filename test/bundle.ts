@@ -22,6 +22,7 @@ const SOURCES = {
   "postgres/embedded.testsuite": "server/src/postgres/embedded.testsuite.ts",
   "storage/storage.testsuite": "server/src/storage/storage.testsuite.ts",
   "engine/ticking.testsuite": "server/src/engine/ticking.testsuite.ts",
+  "rates/stopping.testsuite": "server/src/rates/stopping.testsuite.ts",
 };
 const MADE_FROM = [
   "package-lock.json",

@@ -4,7 +4,17 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
-import { held, json, send, startLlmService, status, type LlmService, type Reply } from "./llm-service.ts";
+import {
+  ended,
+  held,
+  json,
+  send,
+  startLlmService,
+  status,
+  Writing,
+  type LlmService,
+  type Reply,
+} from "./llm-service.ts";
 import { agentOf, ENDED, ran, runOf, until } from "./runs.ts";
 
 const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
@@ -86,11 +96,46 @@ test("costs of a day are those of the connection's prices, however large", async
 
 test("a call without maxTokens is sent with one over a connection that has a limit a day", async () => {
   await connect("free");
-  await connect("bound", { limits: { tokensPerDay: 100_000 } });
+  await connect("bound", { limits: { tokensPerDay: 10_000_000 } });
   await runOf(server, ask("free", "prompt: Hi"));
   await runOf(server, ask("bound", "prompt: Hi"));
   await runOf(server, ask("bound", "prompt: Hi, maxTokens: 7"));
   expect(model.asked.map(({ body }) => body.max_tokens)).toEqual([undefined, LIMITS.modelBudgetAnswerTokens, 7]);
+});
+
+/** The maximum that each call was sent with. */
+const maxima = (): unknown[] => model.asked.map(({ body }) => body.max_tokens);
+
+test("without maxTokens a long answer has room in the plan's budget, or a maximum that keeps to it", async () => {
+  const { organizationId, ...world } = await server.organization("long");
+  await server.setPlan(organizationId, "free");
+  await server.clock.advance(5_000);
+  const guest = {
+    world: { organizationId, ...world },
+    data: (text: string, variables?: object) => server.data(text, { ...variables }, world.apiKey),
+    graphql: (text: string, variables?: object) => server.graphql(text, { ...variables }, world.apiKey),
+  };
+  const { projectId } = world;
+  const base = { projectId, name: "own", provider: "openai_compatible", baseUrl: model.url, model: "m" };
+  await guest.data(CREATE, { input: { ...base, isDefault: true } });
+  const agent = await agentOf(guest, ask("own", "prompt: Hi"));
+  // The question has nine tokens.
+  const most = 1_000_000 - 9 - LIMITS.modelLongAnswerTokens;
+  model.replies = [using(most), using(1), "Hello"];
+  for (let times = 0; times < 3; times++) expect(await ran(guest, agent)).toMatchObject({ status: "completed" });
+  expect(maxima()).toEqual([undefined, undefined, LIMITS.modelBudgetAnswerTokens]);
+  model.replies = [ended("Hel", "length")];
+  expect((await ran(guest, agent)).error.detail).toContain(
+    `cut by the ${LIMITS.modelBudgetAnswerTokens} tokens that a call without maxTokens may use over a connection with a limit a day, or where a budget has no room for more`,
+  );
+});
+
+test("without maxTokens an answer keeps to what is left of its run's budget", async () => {
+  await connect("boundless");
+  model.replies = [using(LIMITS.modelTokensPerRun - LIMITS.modelLongAnswerTokens), "Hello"];
+  const one = "{call: 'llm:1.0.0@default', with: {connection: boundless, prompt: Hi}}";
+  expect(await runOf(server, `do: [{one: ${one}}, {two: ${one}}]`)).toMatchObject({ status: "completed" });
+  expect(maxima()).toEqual([undefined, LIMITS.modelBudgetAnswerTokens]);
 });
 
 test("calls that could use too much together wait for each other, without a try", async () => {
@@ -117,6 +162,42 @@ async function sleeping(): Promise<number> {
   database ??= await connectTo(server);
   return (await database.query("select 1 from runs where wake_at is not null and owner is null")).rows.length;
 }
+
+test.each([
+  ["before its first text", (writing: Writing) => void writing],
+  ["amid its text", (writing: Writing) => writing.text("Hel")],
+])(
+  "an answer that breaks off %s counts in full, an address that refuses the connection nothing",
+  async (when, write) => {
+    const name = `broken-${when.startsWith("amid") ? "amid" : "before"}`;
+    const id = await connect(name, { limits: { tokensPerDay: 1_000 } });
+    const agent = await agentOf(server, ask(name, "prompt: Hi, maxTokens: 900"));
+    const typeOf = async (): Promise<string> => (await ran(server, agent)).error.type;
+    await server.data(UPDATE, { input: { modelConnectionId: id, baseUrl: "http://127.0.0.1:1/v1", apiKey: "sk-one" } });
+    for (let times = 0; times < 2; times++) expect(await typeOf()).toMatch(/communication$/);
+    await server.data(UPDATE, { input: { modelConnectionId: id, baseUrl: model.url, apiKey: "sk-one" } });
+    const writing = new Writing();
+    model.replies = [
+      (response) => {
+        writing.reply(response);
+        write(writing);
+        writing.breakOff();
+      },
+    ];
+    expect(await typeOf()).toMatch(/communication$/);
+    expect(await typeOf()).toMatch(/limit$/);
+    expect(model.asked).toHaveLength(1);
+  },
+);
+
+test("a connection that ends without an answer counts in full", async () => {
+  await connect("dropping", { limits: { tokensPerDay: 1_000 } });
+  const agent = await agentOf(server, ask("dropping", "prompt: Hi, maxTokens: 900"));
+  model.replies = [(response) => void response.destroy()];
+  for (const type of ["communication", "limit"])
+    expect((await ran(server, agent)).error.type).toMatch(new RegExp(`/${type}$`));
+  expect(model.asked).toHaveLength(1);
+});
 
 test("a refused call costs nothing, one that was given up counts in full", async () => {
   await connect("failing", { limits: { tokensPerDay: 1_000 } });

@@ -12,6 +12,7 @@ const HASHES: Record<string, string> = {
   "0002-models": "e50e8bb8e1d4895b69c8732bf4edf8c1abd59601e26bcc91dd9fe1049218abbf",
   "0003-model-calls": "ac3c7b8668aa5d7e4798428fac055bcb6678e75b16c2439d0510565f2e897454",
   "0004-model-budgets": "127f684b4ea0948ed969a57aa98b77abce444ba5d32dbeb111c3a8512274e7d9",
+  "0005-long-answers": "a453ed21ec03878a7039a1e2beceb76d55a13ca3f397a2167ebf394a336b4028",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

@@ -26,3 +26,17 @@ class Follower implements Disposable {
 }
 
 export const follow = (outer: AbortSignal): Follower => new Follower(outer);
+
+/** Resolves with the promise's value; rejects with the signal's reason if that comes first. */
+export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (!signal) return promise;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, ONCE);
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

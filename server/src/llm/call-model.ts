@@ -63,6 +63,8 @@ export type ModelAnswer = {
   /** The model's name as the endpoint gave it, cut. Undefined if it gave none. */
   model: string | undefined;
   usage: Tokens;
+  /** The maximum that was sent. */
+  maximum?: number | undefined;
 };
 
 /** The maximum that is believed: a larger count is nonsense. */

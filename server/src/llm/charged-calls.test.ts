@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
 import { newId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { OverBudget } from "../rates/budgets.ts";
 import { ChargedCalls } from "./charged-calls.ts";
 import { LlmError } from "./problem.ts";
@@ -19,22 +20,47 @@ const { signal } = new AbortController();
 const by = { organizationId: newId<"organization">(), signal, timeoutMs: 60_000 };
 const question = { messages: [{ role: "user" as const, text: "Hi" }], onDelta: () => {} };
 
-test.each([
-  ["a refusal costs nothing", new LlmError("failed", "no", 500), false, { tokens: 0, cost: 0 }],
-  ["an endpoint out of reach costs nothing", new LlmError("unreachable", "no"), false, { tokens: 0, cost: 0 }],
-  ["one that had begun to write counts in full", new LlmError("unreachable", "no"), true, "unknown"],
-  ["one that wrote too long counts in full", new LlmError("timeout", "no"), false, "unknown"],
-  ["what was given up counts in full", new Error("cancelled"), false, "unknown"],
-])("of calls that fail, %s", async (_, error, hasBegun, used) => {
+const NOTHING = { tokens: 0, cost: 0 };
+/** The question, and the answer that is presumed. */
+const IN_FULL = { tokens: 9 + LIMITS.modelBudgetAnswerTokens, cost: 0 };
+
+/** The charge of a call that writes this much and fails. */
+async function chargeOf(error: Error, { isSent, writes = [] }: { isSent: boolean; writes?: string[] }) {
   const settled: unknown[] = [];
-  const budgets = { reserve: async () => ({ settle: (amount: unknown) => void settled.push(amount) }) };
-  const charged = new ChargedCalls({ budgets, clock: testClock(), comeAgain: () => 0 });
-  const asked = charged.ask(connection, by, question, async ({ onDelta }) => {
-    if (hasBegun) onDelta!("Hel");
+  const settle = (amount: unknown): void => void settled.push(amount);
+  const charged = new ChargedCalls({
+    budgets: { reserve: async () => ({ isOpen: true, settle }) },
+    clock: testClock(),
+    comeAgain: () => 0,
+  });
+  const asked = charged.ask(connection, by, question, async ({ onDelta }, sent) => {
+    if (isSent) sent();
+    for (const text of writes) onDelta!(text);
     throw error;
   });
   await expect(asked).rejects.toBe(error);
-  expect(settled).toEqual([used]);
+  expect(settled).toHaveLength(1);
+  return settled[0];
+}
+
+test.each([
+  ["one that was never sent costs nothing", new LlmError("unreachable", "no"), false, NOTHING],
+  ["one that could not be sent in time costs nothing", new LlmError("timeout", "no"), false, NOTHING],
+  ["one that was given up before it was sent costs nothing", new Error("cancelled"), false, NOTHING],
+  ["a refusal costs nothing", new LlmError("failed", "no", 500), true, NOTHING],
+  ["a gateway that waited for its model in vain counts in full", new LlmError("failed", "no", 504), true, IN_FULL],
+  ["one that broke off before its answer counts in full", new LlmError("unreachable", "no"), true, IN_FULL],
+  ["one that wrote too long counts in full", new LlmError("timeout", "no"), true, IN_FULL],
+  ["what was given up counts in full", new Error("cancelled"), true, IN_FULL],
+])("of calls that fail, %s", async (_, error, isSent, used) => {
+  expect(await chargeOf(error, { isSent })).toEqual(used);
+});
+
+test("an answer that breaks off counts with what it wrote, if that is more", async () => {
+  const error = new LlmError("unusable", "broken off");
+  const wrote = (tokens: number) => chargeOf(error, { isSent: true, writes: ["x".repeat(3 * tokens - 3), "xyz"] });
+  expect(await wrote(LIMITS.modelBudgetAnswerTokens)).toEqual(IN_FULL);
+  expect(await wrote(LIMITS.modelBudgetAnswerTokens + 100)).toEqual({ tokens: IN_FULL.tokens + 100, cost: 0 });
 });
 
 test.each([

@@ -1,11 +1,12 @@
 /** Calls of models within the budgets that they belong to: each reserves the most that it may use, and its answer settles it. */
 import type { Clock } from "../lib/clock.ts";
 import { newId, type AgentId, type OrganizationId, type ProjectId, type RunId } from "../lib/ids.ts";
-import { OverBudget, type Budgets, type Reserved } from "../rates/budgets.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { OverBudget, type Budgets, type PlannedCall, type Reserved } from "../rates/budgets.ts";
 import type { Amount, SentenceCall } from "../rates/spend-store.ts";
 import type { ModelAnswer, ModelRequest } from "./call-model.ts";
 import { costOf, type Connection } from "./connection.ts";
-import { maximumOf, mostUsedBy, usedInAll } from "./most-used.ts";
+import { beyondTokensOf, mostUsedBy, tokensOf, usedInAll } from "./most-used.ts";
 import { LlmError } from "./problem.ts";
 
 export type Charged = {
@@ -42,25 +43,26 @@ export class ChargedCalls {
     connection: Connection,
     by: Charged,
     request: ModelRequest,
-    ask: (request: ModelRequest) => Promise<ModelAnswer>,
+    ask: (request: ModelRequest, onSent: () => void) => Promise<ModelAnswer>,
   ): Promise<ModelAnswer> {
-    const maxTokens = maximumOf(request.maxTokens, connection);
-    const reserved = await this.#reserve(connection, by, { ...request, maxTokens });
-    if (by.signal.aborted) reserved.settle(NOTHING);
-    by.signal.throwIfAborted();
-    let hasBegun = false;
+    const reserved = await this.#reserve(connection, by, request);
+    const maximum = request.maxTokens ?? (reserved.isOpen ? undefined : LIMITS.modelBudgetAnswerTokens);
+    let isSent = false;
+    let heardTokens = 0;
     const { onDelta } = request;
     const heard = (text: string): void => {
-      hasBegun = true;
+      heardTokens += tokensOf(text);
       onDelta?.(text);
     };
     try {
-      const answer = await ask({ ...request, maxTokens, ...(onDelta && { onDelta: heard }) });
+      const asked = { ...request, maxTokens: maximum, ...(onDelta && { onDelta: heard }) };
+      const answer = await ask(asked, () => (isSent = true));
       const call = by.run ? undefined : this.#sentenceCall(connection, by, answer);
       reserved.settle(usedInAll(answer, request, connection), call);
-      return answer;
+      return { ...answer, maximum };
     } catch (error) {
-      reserved.settle(isUnpaid(error) && !hasBegun ? NOTHING : "unknown");
+      const isUnpaid = !isSent || isRefusal(error);
+      reserved.settle(isUnpaid ? NOTHING : mostUsedBy(request, connection, heardTokens));
       throw error;
     }
   }
@@ -71,14 +73,16 @@ export class ChargedCalls {
     const { budgets, clock, comeAgain } = this.#options;
     const { tokensPerDay = null, costPerDay = null } = limits ?? {};
     try {
-      return await budgets.reserve({
+      const call: PlannedCall = {
         organizationId,
         connection: id && { id, name, tokensPerDay, costPerDay },
         run,
         most: mostUsedBy(request, connection),
+        beyondTokens: beyondTokensOf(request, connection),
         currency: prices?.currency,
         endsBy: clock.now() + timeoutMs + SETTLED_WITHIN_MS,
-      });
+      };
+      return await budgets.reserve(call, by.signal);
     } catch (error) {
       if (!(error instanceof OverBudget)) throw error;
       throw new LlmError("over_budget", error.message, undefined, error.isBusy ? comeAgain(organizationId) : undefined);
@@ -103,6 +107,9 @@ export class ChargedCalls {
   }
 }
 
-/** A refusal, or an endpoint that could not be reached. Nobody knows what others cost: a model may have worked for long. */
-const isUnpaid = (error: unknown): boolean =>
-  error instanceof LlmError && (error.status !== undefined || error.problem === "unreachable");
+/** A gateway whose model did not answer in time. */
+const GATEWAY_TIMEOUT = 504;
+
+/** Nobody knows what another failure cost, once the request is on its way: a model may have worked for long. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof LlmError && error.status !== undefined && error.status !== GATEWAY_TIMEOUT;

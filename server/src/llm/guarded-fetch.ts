@@ -18,6 +18,8 @@ type Options = {
   mostBytes: number;
   /** Awaited before an answer, or a part of a stream, is parsed. */
   turn?: (() => Promise<void> | undefined) | undefined;
+  /** Called when the request is about to be written. */
+  onSent: () => void;
   /** Called when a response begins: some ask for a pause. */
   onResponse: (head: ResponseHead) => void;
 };
@@ -50,7 +52,7 @@ export class GuardedFetch {
   };
 
   #requestOf(url: string, { headers, body, signal }: RequestInit): OutboundRequest {
-    const { organizationId, timeoutMs, turn } = this.#options;
+    const { organizationId, timeoutMs, turn, onSent } = this.#options;
     return {
       organizationId,
       method: "POST",
@@ -60,6 +62,7 @@ export class GuardedFetch {
       redirect: false,
       signal: signal!,
       timeoutMs,
+      sent: onSent,
       ...(turn && { turn }),
     };
   }

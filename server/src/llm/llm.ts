@@ -265,10 +265,16 @@ class Door implements Llm, AsyncDisposable {
   }
 
   #ask(connection: Connection, by: Asking, request: ModelRequest): Promise<ModelAnswer> {
-    return this.#charged.ask(connection, by, request, (asked) => this.#answerOf(connection, by, asked));
+    return this.#charged.ask(connection, by, request, (asked, onSent) =>
+      this.#answerOf(connection, { ...by, onSent }, asked),
+    );
   }
 
-  async #answerOf(connection: Connection, { signal, ...by }: Asking, request: ModelRequest): Promise<ModelAnswer> {
+  async #answerOf(
+    connection: Connection,
+    { signal, ...by }: Asking & { onSent: () => void },
+    request: ModelRequest,
+  ): Promise<ModelAnswer> {
     const { organizationId } = by;
     const { host } = new URL(connection.baseUrl);
     const { pause } = this.#endpoints.of(connection);

@@ -17,15 +17,19 @@ const PDF_BYTES_A_TOKEN = 10;
 /** Roles, separators and the like. */
 const TOKENS_A_MESSAGE = 8;
 
-/** The maximum of an answer that is sent: over a connection with a limit a day there always is one. */
-export function maximumOf(maxTokens: number | undefined, { limits }: Connection): number | undefined {
+/**
+ * The tokens that an answer without a maximum may have beyond those that count if nobody knows. Over a connection with a limit a day there
+ * is no such answer.
+ */
+export function beyondTokensOf({ maxTokens }: ModelRequest, { limits }: Connection): number {
   const isLimited = limits !== null && (limits.tokensPerDay !== null || limits.costPerDay !== null);
-  return maxTokens ?? (isLimited ? LIMITS.modelBudgetAnswerTokens : undefined);
+  return maxTokens !== undefined || isLimited ? 0 : LIMITS.modelLongAnswerTokens - LIMITS.modelBudgetAnswerTokens;
 }
 
-/** Input tokens are an estimate. */
-export function mostUsedBy(request: ModelRequest, connection: Connection): Used {
-  const [inputTokens, outputTokens] = [inputOf(request), request.maxTokens ?? LIMITS.modelBudgetAnswerTokens];
+/** Input tokens are an estimate. `heardTokens`: of an answer that broke off. */
+export function mostUsedBy(request: ModelRequest, connection: Connection, heardTokens = 0): Used {
+  const inputTokens = inputOf(request);
+  const outputTokens = Math.max(request.maxTokens ?? LIMITS.modelBudgetAnswerTokens, heardTokens);
   const [fresh, cached] = [0, inputTokens].map((cachedInputTokens) =>
     usedBy({ inputTokens, outputTokens, cachedInputTokens }, connection),
   ) as [Used, Used];
@@ -67,4 +71,5 @@ function tokensOfFile(file: ModelFile): number {
   return Math.max(TOKENS_AN_IMAGE, Math.ceil((file.base64.length * 0.75) / PDF_BYTES_A_TOKEN));
 }
 
-const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_A_TOKEN);
+/** About how many tokens a text has: rather too many. */
+export const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_A_TOKEN);

@@ -21,7 +21,7 @@ const llm = createLlm({
   clock,
   log,
   usage: { modelTokens: () => {} },
-  budgets: { reserve: async () => ({ settle: () => {} }) },
+  budgets: { reserve: async () => ({ isOpen: true, settle: () => {} }) },
   operator: { has: async () => false },
   outbound,
 });

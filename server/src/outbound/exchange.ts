@@ -29,6 +29,7 @@ type Reading = {
   mostBytes: number;
   isEnough: IsEnough | undefined;
   stream: OutboundRequest["stream"];
+  sent: OutboundRequest["sent"];
 };
 
 export function exchange(
@@ -75,12 +76,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   /** Set while `#isEnough` will be asked, or is. */
   #asking: NodeJS.Timeout | undefined;
   readonly #stream: OutboundRequest["stream"];
+  readonly #sent: OutboundRequest["sent"];
   #sink: BodySink | undefined;
 
   constructor(
     method: string,
     host: string,
-    { charge, mostBytes, isEnough, stream }: Reading,
+    { charge, mostBytes, isEnough, stream, sent }: Reading,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
   ) {
@@ -90,6 +92,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#mostBytes = mostBytes;
     this.#isEnough = isEnough;
     this.#stream = stream;
+    this.#sent = sent;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -108,6 +111,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     if (this.#failure) controller.abort(this.#failure);
+    else this.#sent?.();
   }
 
   onResponseStart(_controller: Controller, status: number, headers: Headers, statusText?: string): void {

@@ -136,7 +136,14 @@ async function call(
   try {
     if (!place.tryHold(1)) await waitFor(place, 1, interruption);
     for (let redirects = 0; ; redirects++) {
-      const reading = { charge, idleMs, mostBytes, isEnough: options.isEnough?.(), stream: options.stream };
+      const reading = {
+        charge,
+        idleMs,
+        mostBytes,
+        isEnough: options.isEnough?.(),
+        stream: options.stream,
+        sent: options.sent,
+      };
       const answer = await exchange(sockets.agent(organizationId), next, interruption, reading);
       const target = redirect ? redirected(next, answer) : undefined;
       if (!target) {

@@ -39,6 +39,8 @@ export type OutboundRequest = {
   mostBytes?: number;
   /** Called when the answer or the error has come: the caller gets it once this resolves, at once if undefined. */
   turn?: () => Promise<void> | undefined;
+  /** Called when a request has a connection and is about to be written: from then on nobody knows what the other side has done. */
+  sent?: (() => void) | undefined;
   /** Makes, for each request that is sent, what ends its answer early. */
   isEnough?: () => IsEnough;
   /** Parses the answer, whose body counts as held until this resolves. */

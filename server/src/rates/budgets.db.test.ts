@@ -1,5 +1,8 @@
 /** Budgets of models in a database that several processes share. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { bundled } from "../../../test/bundle.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
 import { randomFrom } from "../../../test/faults/random.ts";
 import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
@@ -50,6 +53,7 @@ const reserve = (own: Partial<PlannedCall>, budgets = both[0]): Promise<Reserved
       connection: undefined,
       run: undefined,
       most: { tokens: 100, cost: 0 },
+      beyondTokens: 0,
       currency: undefined,
       endsBy: clock.now() + 60_000,
       ...own,
@@ -129,7 +133,7 @@ test("what calls under way have reserved is worth to wait for, what they used is
   first.settle({ tokens: 50, cost: 0 });
   await allWritten();
   const second = (await reserve({ connection }, both[1])) as Reserved;
-  second.settle("unknown");
+  second.settle({ tokens: 100, cost: 0 });
   await allWritten();
   expect(await reserve({ connection })).toMatchObject({ isBusy: false });
   expect(await spentOf(connection.id)).toBe(150);
@@ -183,6 +187,167 @@ test("a call counts once, also if the answer of a commit is lost and it is writt
   await budgets.settled();
   expect(await spentOf(connection.id)).toBe(20);
   expect(await reserve({ connection, most: { tokens: 230, cost: 0 } })).not.toBeInstanceOf(OverBudget);
+});
+
+/** A database whose commits lose their answers, or that is gone, as often as `faults` says. */
+function faulty(faults: { lostAnswers: number; gone: number }): Database {
+  return {
+    ...database,
+    transaction: async (work) => {
+      if (faults.gone-- > 0) throw new Error("Connection terminated");
+      const answer = await database.transaction(work);
+      if (faults.lostAnswers-- > 0) throw new Error("Connection terminated");
+      return answer;
+    },
+  };
+}
+
+const openFaulty = (faults: { lostAnswers: number; gone: number }): Budgets => {
+  const allowanceOf = async () => ({ plan: "free" as const, modelTokensPerDay: null });
+  return createBudgets({ database: faulty(faults), clock, log: quiet, allowanceOf });
+};
+
+const openReservations = async (): Promise<number> =>
+  (await database.query("select 1 from model_reservations where organization_id = $1", [organizationId])).length;
+
+test("a reservation whose commit's answer is lost is given back, since its call is not made", async () => {
+  const faults = { lostAnswers: 1, gone: 0 };
+  const budgets = openFaulty(faults);
+  await expect(reserve({}, budgets)).rejects.toThrow("Connection terminated");
+  await budgets.settled();
+  expect(await openReservations()).toBe(0);
+  expect(await spentOf(organizationId)).toBe(null);
+  // One that was never written is not given back twice.
+  faults.gone = 2;
+  await expect(reserve({ endsBy: clock.now() + 2_001 }, budgets)).rejects.toThrow("Connection terminated");
+  await budgets.settled();
+  clock.pass(2_500);
+  await budgets.settled();
+  expect(await spentOf(organizationId)).toBe(null);
+});
+
+test("what a call used is written again until the database can be used, and at the end", async () => {
+  const faults = { lostAnswers: 0, gone: 0 };
+  const budgets = openFaulty(faults);
+  const calls = [(await reserve({}, budgets)) as Reserved, (await reserve({}, budgets)) as Reserved];
+  faults.gone = 2;
+  calls[0]!.settle({ tokens: 10, cost: 0 });
+  await budgets.settled();
+  expect(await spentOf(organizationId)).toBe(null);
+  const later = async (): Promise<number> => {
+    clock.pass(2_000);
+    await budgets.settled();
+    return spentOf(organizationId);
+  };
+  await expect.poll(later).toBe(10);
+  faults.gone = 1;
+  calls[1]!.settle({ tokens: 20, cost: 0 });
+  await budgets.settled();
+  await budgets[Symbol.asyncDispose]();
+  expect(await spentOf(organizationId)).toBe(30);
+});
+
+test("a late end that is written twice is taken off once", async () => {
+  const faults = { lostAnswers: 0, gone: 0 };
+  const budgets = openFaulty(faults);
+  const [late] = [(await reserve({}, budgets)) as Reserved, (await reserve({}, budgets)) as Reserved];
+  clock.pass(60_000);
+  faults.lostAnswers = 1;
+  late.settle({ tokens: 10, cost: 0 });
+  // In the same write, so both are written again.
+  const other = reserve({}, budgets);
+  await budgets.settled();
+  await other;
+  expect(await spentOf(organizationId)).toBe(110);
+});
+
+test("a call that is given up while another process has the account reserves nothing", async () => {
+  const holder = await database.dedicated();
+  await holder.query("select pg_advisory_lock(hashtextextended('models ' || $1, 0))", [organizationId]);
+  const over = new AbortController();
+  const call: PlannedCall = {
+    organizationId,
+    connection: undefined,
+    run: undefined,
+    most: { tokens: 100, cost: 0 },
+    beyondTokens: 0,
+    currency: undefined,
+    endsBy: clock.now() + 60_000,
+  };
+  const waiting = both[0].reserve(call, over.signal);
+  over.abort(new Error("cancelled"));
+  await expect(waiting).rejects.toThrow("cancelled");
+  await expect(both[0].reserve(call, over.signal)).rejects.toThrow("cancelled");
+  await holder.end();
+  expect(await reserve({})).not.toBeInstanceOf(OverBudget);
+  await allWritten();
+  await expect.poll(openReservations).toBe(1);
+});
+
+test("while a process stands still in a transaction, other organizations wait for nothing, and its own for seconds", async () => {
+  const other = await makeOwner(openAuth(database));
+  const { connectionString } = database.connection;
+  const child = fork(bundled("rates/stopping.testsuite"), [connectionString!, organizationId], { stdio: "inherit" });
+  try {
+    await once(child, "message");
+    // Late by this machine's time too, which the other process goes by.
+    const own = reserve({ endsBy: Date.now() + 600_000 }).then(() => "own");
+    const another = async (): Promise<string> => {
+      await reserve({ organizationId: other.caller.organizationId });
+      return "another";
+    };
+    for (let times = 0; times < 3; times++) expect(await Promise.race([own, another()])).toBe("another");
+    expect(await own).toBe("own");
+    child.kill("SIGCONT");
+    const [outcome] = (await once(child, "message")) as [string];
+    expect(outcome).toBe("unavailable");
+    expect(await openReservations()).toBe(1);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+test("the use of a connection counts what processes left behind that died, also before the next call", async () => {
+  const connection = connectionOf({});
+  await settled({ connection, most: { tokens: 50, cost: 0.5 }, currency: "EUR" }, 20, 0.25);
+  await reserve({ connection, most: { tokens: 100, cost: 0.5 }, currency: "EUR" });
+  await reserve({ connection, most: { tokens: 7, cost: 0 } });
+  const spend = async (): Promise<object[]> =>
+    (await both[1].spendOf(organizationId, [{ connectionId: connection.id, days: 1 }]))[0]!;
+  const date = "2026-11-21";
+  expect(await spend()).toEqual([{ date, tokens: 20, cost: 0.25, currency: "EUR" }]);
+  clock.pass(60_000);
+  const all = [
+    { date, tokens: 7, cost: null, currency: null },
+    { date, tokens: 120, cost: 0.75, currency: "EUR" },
+  ];
+  expect(await spend()).toEqual(all);
+  await reserve({});
+  expect(await spend()).toEqual(all);
+});
+
+test("an answer without a maximum reserves what it may have beyond, if all budgets have room for that", async () => {
+  tokensOfPlan = 1_000;
+  const long = { most: { tokens: 100, cost: 0 }, beyondTokens: 700 };
+  const first = (await reserve(long)) as Reserved;
+  const second = (await reserve(long, both[1])) as Reserved;
+  expect([first.isOpen, second.isOpen]).toEqual([true, false]);
+  // Room is left for 100.
+  expect(await reserve({ most: { tokens: 101, cost: 0 } }, both[1])).toMatchObject({ isBusy: true });
+  first.settle({ tokens: 750, cost: 0 });
+  second.settle({ tokens: 50, cost: 0 });
+  await allWritten();
+  const third = (await reserve(long)) as Reserved;
+  expect(third.isOpen).toBe(false);
+  third.settle({ tokens: 0, cost: 0 });
+  await allWritten();
+  tokensOfPlan = null;
+  const unbound = (await reserve({ ...long, endsBy: clock.now() + 1 })) as Reserved;
+  expect(unbound.isOpen).toBe(true);
+  clock.pass(1);
+  await reserve({ most: { tokens: 0, cost: 0 } });
+  // A process that died is charged for nothing beyond.
+  expect(await spentOf(organizationId)).toBe(900);
 });
 
 test("an organization's plan counts all of its connections, and none of another organization's", async () => {

@@ -4,27 +4,18 @@
  * those of all processes of a database, and an organization's calls are counted one after the other, so no two use the same room.
  */
 import { LRUCache } from "lru-cache";
+import { unlessAborted } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
-import { messageOf } from "../lib/errors.ts";
 import { utcDate } from "../lib/calendar.ts";
 import { newId, type ModelConnectionId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
-import { Batch } from "../storage/batch.ts";
-import type { Database, Query } from "../storage/database.ts";
+import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
+import { Account, Endings } from "./model-account.ts";
 import { readSpend, type SpendDay, type SpendKey } from "./read-spend.ts";
-import { placesOf, SpendBook, type Budget, type Refused } from "./spend-book.ts";
-import {
-  lockOrganizations,
-  readReservations,
-  readRootRun,
-  readSpent,
-  writeSpending,
-  type Amount,
-  type Reservation,
-  type SentenceCall,
-} from "./spend-store.ts";
+import { placesOf, type Budget, type Refused } from "./spend-book.ts";
+import { readRootRun, type Amount, type Reservation, type SentenceCall } from "./spend-store.ts";
 
 /** A call before it is made. */
 export type PlannedCall = {
@@ -37,21 +28,27 @@ export type PlannedCall = {
   run: { id: RunId; parentId: RunId | undefined } | undefined;
   /** The most that it may use. */
   most: Amount;
+  /** Tokens of an answer without a maximum that it may use beyond that, if there is room for them. */
+  beyondTokens: number;
   /** Undefined: without prices. */
   currency: string | undefined;
   /** It has ended by then, or its process died. */
   endsBy: number;
 };
 
-/** Settled once: with what was used, `unknown` if nobody knows. Written soon; the next call is counted after it. */
-export type Reserved = { settle(used: Amount | "unknown", call?: SentenceCall): void };
+export type Reserved = {
+  /** Whether the answer may have tokens beyond the most: else it is to be sent a maximum. */
+  isOpen: boolean;
+  /** Called once, with what was used. Written soon, and again if the database can't be used. */
+  settle(used: Amount, call?: SentenceCall): void;
+};
 
 export type Budgets = {
-  /** Throws OverBudget. */
-  reserve(call: PlannedCall): Promise<Reserved>;
+  /** Throws OverBudget, or the signal's reason: nothing is reserved then. */
+  reserve(call: PlannedCall, signal?: AbortSignal): Promise<Reserved>;
   /** The use of connections on their last days, in the order of `keys`. */
   spendOf(organizationId: OrganizationId, keys: readonly SpendKey[]): Promise<SpendDay[][]>;
-  /** Resolves when all that was settled so far is written. */
+  /** Resolves when all that was settled so far is written, or could not be. */
   settled(): Promise<void>;
 } & AsyncDisposable;
 
@@ -74,31 +71,13 @@ type BudgetOptions = {
   allowanceOf(organizationId: OrganizationId): Promise<Allowance | undefined>;
 };
 
-type Entry =
-  | { reservation: Reservation; budgets: readonly Budget[] }
-  | { reservation: Reservation; used: Amount; call: SentenceCall | undefined };
-
 const DAY_MS = 86_400_000;
 /** Runs that others started, with the run that no other started. */
 const KEPT_ROOTS = 10_000;
 
 export function createBudgets({ database, clock, log, allowanceOf }: BudgetOptions): Budgets {
-  const entries = new Batch<Entry, Refused | undefined>({
-    write: (items) => database.transaction((query) => writeAll(query, items, clock.now())),
-    id: ({ reservation }) => reservation.id,
-    organizationId: ({ reservation }) => reservation.organizationId,
-    bytes: () => ENTRY_BYTES,
-    inFlight: 1,
-  });
-  const settling = new Set<Promise<unknown>>();
-  const settle = (reservation: Reservation, used: Amount, call: SentenceCall | undefined): void => {
-    const written = entries
-      .add({ reservation, used, call })
-      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, NOT_WRITTEN))
-      .finally(() => settling.delete(written));
-    settling.add(written);
-  };
-  const settled = async (): Promise<void> => void (await Promise.all(settling));
+  const account = new Account(database, clock);
+  const endings = new Endings(account, clock, log);
   const roots = new LRUCache<RunId, RunId>({ max: KEPT_ROOTS });
 
   const rootOf = async (organizationId: OrganizationId, run: PlannedCall["run"]): Promise<RunId | null> => {
@@ -111,9 +90,10 @@ export function createBudgets({ database, clock, log, allowanceOf }: BudgetOptio
   };
 
   return {
-    async reserve(call) {
-      const { organizationId, connection, currency = "", most } = call;
+    async reserve(call, signal) {
+      const { organizationId, connection, currency = "", most, beyondTokens } = call;
       const [allowance, runId] = await Promise.all([allowanceOf(organizationId), rootOf(organizationId, call.run)]);
+      signal?.throwIfAborted();
       const reservation: Reservation = {
         organizationId,
         id: newId(),
@@ -122,25 +102,33 @@ export function createBudgets({ database, clock, log, allowanceOf }: BudgetOptio
         runId,
         currency,
         ...most,
+        beyondTokens,
         expiresAt: call.endsBy,
       };
-      const refused = await entries.add({ reservation, budgets: budgetsOf(reservation, call, allowance) });
-      if (refused)
-        throw new OverBudget(sentenceOf(refused, { reservation, connection, plan: allowance?.plan }), refused.isBusy);
-      return { settle: (used, sentence) => settle(reservation, used === "unknown" ? reservation : used, sentence) };
+      const written = account.reserve({ reservation, budgets: budgetsOf(reservation, call, allowance) });
+      const made = await unlessAborted(written, signal).catch((error: unknown) => {
+        // The answer of its commit may be lost, or still come.
+        const withdraw = (): void => endings.add({ reservation, used: NOTHING, isUnsure: true });
+        void written.then(withdraw, withdraw);
+        throw error;
+      });
+      if ("isBusy" in made)
+        throw new OverBudget(sentenceOf(made, { reservation, connection, plan: allowance?.plan }), made.isBusy);
+      return {
+        isOpen: made.beyondTokens > 0,
+        settle: (used, sentence) => endings.add({ reservation: made, used, call: sentence }),
+      };
     },
     spendOf: async (organizationId, keys) => {
-      await settled();
-      return readSpend(database, organizationId, { keys, today: utcDate(clock.now()) });
+      await endings.written();
+      return readSpend(database, organizationId, { keys, now: clock.now() });
     },
-    settled,
-    [Symbol.asyncDispose]: settled,
+    settled: () => endings.written(),
+    [Symbol.asyncDispose]: () => endings[Symbol.asyncDispose](),
   };
 }
 
-const NOT_WRITTEN = "what a model used could not be written: it counts in full";
-/** The weight of an entry in a statement. */
-const ENTRY_BYTES = 500;
+const NOTHING: Amount = { tokens: 0, cost: 0 };
 
 function budgetsOf(reservation: Reservation, { connection }: PlannedCall, allowance: Allowance | undefined): Budget[] {
   const { connectionId, runId } = reservation;
@@ -170,21 +158,3 @@ function sentenceOf({ budget, unit, used, isBusy }: Refused, { plan, reservation
 }
 
 type Asked = { plan: Plan | undefined; reservation: Reservation; connection: PlannedCall["connection"] };
-
-async function writeAll(query: Query, entries: readonly Entry[], now: number): Promise<(Refused | undefined)[]> {
-  const organizations = [...new Set(entries.map(({ reservation }) => reservation.organizationId))].toSorted();
-  await lockOrganizations(query, organizations);
-  const reserved = await readReservations(query, organizations);
-  const spent = await readSpent(
-    query,
-    entries.flatMap((entry) => ("budgets" in entry ? entry.budgets : [])),
-  );
-  const book = new SpendBook(now, spent, reserved);
-  const results = entries.map((entry) => {
-    if ("budgets" in entry) return book.reserve(entry.reservation, entry.budgets);
-    book.settle(entry.reservation, entry.used, entry.call);
-    return undefined;
-  });
-  await writeSpending(query, book.changes());
-  return results;
-}

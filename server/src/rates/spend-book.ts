@@ -13,7 +13,7 @@ export class SpendBook {
   readonly #now: number;
   readonly #spent = new Totals();
   readonly #reserved = new Totals();
-  readonly #open = new Set<string>();
+  readonly #open = new Map<string, Reservation>();
   readonly #added = new Map<string, Spent>();
   readonly #made = new Map<string, Reservation>();
   readonly #ended: Reservation[] = [];
@@ -27,16 +27,25 @@ export class SpendBook {
     for (const one of reserved) if (one.expiresAt <= now) this.settle(one, one);
   }
 
-  /** Undefined: there was room in all of the budgets, and the reservation is made. */
-  reserve(wanted: Reservation, budgets: readonly Budget[]): Refused | undefined {
+  /** The reservation that is made: without `beyondTokens` if not all of the budgets have room for them. */
+  reserve(wanted: Reservation, budgets: readonly Budget[]): Refused | Reservation {
     // It was written before, and the answer of its commit was lost.
-    if (this.#open.has(wanted.id)) return undefined;
+    const known = this.#open.get(wanted.id);
+    if (known) return known;
+    let made = wanted;
+    if (this.#refusedByAny(budgets, made)) made = { ...wanted, beyondTokens: 0 };
+    const refused = this.#refusedByAny(budgets, made);
+    if (refused) return refused;
+    this.#hold(made);
+    this.#made.set(made.id, made);
+    return made;
+  }
+
+  #refusedByAny(budgets: readonly Budget[], wanted: Reservation): Refused | undefined {
     for (const budget of budgets) {
       const refused = this.#refusedBy(budget, wanted, "tokens") ?? this.#refusedBy(budget, wanted, "cost");
       if (refused) return refused;
     }
-    this.#hold(wanted);
-    this.#made.set(wanted.id, wanted);
     return undefined;
   }
 
@@ -45,25 +54,29 @@ export class SpendBook {
     if (most === null) return undefined;
     const { currency } = wanted;
     const used = this.#spent.of(budget, unit, currency);
-    if (used + wanted[unit] > most) return { budget, unit, used, isBusy: false };
-    const all = used + this.#reserved.of(budget, unit, currency) + wanted[unit];
+    const more = heldBy(wanted)[unit];
+    if (used + more > most) return { budget, unit, used, isBusy: false };
+    const all = used + this.#reserved.of(budget, unit, currency) + more;
     return all > most ? { budget, unit, used, isBusy: true } : undefined;
   }
 
   #hold(reservation: Reservation): void {
-    this.#open.add(reservation.id);
-    for (const place of placesOf(reservation)) this.#reserved.add(place, reservation);
+    this.#open.set(reservation.id, reservation);
+    for (const place of placesOf(reservation)) this.#reserved.add(place, heldBy(reservation));
   }
 
-  /** Its call ended and used this much. A reservation that had expired was counted in full before. */
-  settle(reservation: Reservation, used: Amount, call?: SentenceCall): void {
+  /**
+   * Its call ended and used this much. A reservation that had expired was counted in full before, unless `isUnsure`: it may have been
+   * settled already, or never made.
+   */
+  settle(reservation: Reservation, used: Amount, { call, isUnsure }: Settling = {}): void {
+    const open = this.#open.get(reservation.id);
     const wasOpen = this.#open.delete(reservation.id);
-    // It was settled before, and the answer of its commit was lost.
-    if (!wasOpen && reservation.expiresAt > this.#now) return;
+    if (!wasOpen && (isUnsure || reservation.expiresAt > this.#now)) return;
     const { id, currency, tokens, cost } = reservation;
     const more = wasOpen ? used : { tokens: used.tokens - tokens, cost: used.cost - cost };
     for (const place of placesOf(reservation)) {
-      if (wasOpen) this.#reserved.add(place, { currency, tokens: -tokens, cost: -cost });
+      if (open) this.#reserved.add(place, negative(heldBy(open)));
       this.#spend(place, { ...more, currency });
     }
     if (wasOpen && !this.#made.delete(id)) this.#ended.push(reservation);
@@ -84,9 +97,18 @@ export class SpendBook {
   }
 }
 
+type Settling = { call?: SentenceCall | undefined; isUnsure?: boolean };
 type Priced = Amount & { currency: string };
 
 const NOTHING: Amount = { tokens: 0, cost: 0 };
+
+/** While it is under way. */
+const heldBy = ({ currency, tokens, beyondTokens, cost }: Reservation): Priced => ({
+  currency,
+  tokens: tokens + beyondTokens,
+  cost,
+});
+const negative = ({ currency, tokens, cost }: Priced): Priced => ({ currency, tokens: -tokens, cost: -cost });
 
 /** Sums by place. */
 class Totals {

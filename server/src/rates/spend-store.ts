@@ -23,6 +23,8 @@ export type Reservation = Amount & {
   runId: RunId | null;
   /** Empty: without a price. */
   currency: string;
+  /** That it may use beyond its tokens while it is under way. They do not count if nobody knows what it used. */
+  beyondTokens: number;
   /** ms. */
   expiresAt: number;
 };
@@ -44,11 +46,23 @@ export type SentenceCall = {
   currency: string | null;
 };
 
-/** One transaction at a time for each organization, in all processes. `organizations`: sorted. */
-export const lockOrganizations = (query: Query, organizations: readonly OrganizationId[]): Promise<unknown> =>
-  query("select pg_advisory_xact_lock(hashtextextended('models ' || one, 0)) from unnest($1::text[]) as one", [
-    organizations,
-  ]);
+/**
+ * Those whose account no other transaction has, in any process: this one has it until it ends. Waits for none, so no organization waits
+ * for another's. A process that stands still in a transaction loses it after `idleMs`.
+ */
+export async function lockOrganizations(
+  query: Query,
+  organizations: readonly OrganizationId[],
+  idleMs: number,
+): Promise<Set<OrganizationId>> {
+  const rows = await query(
+    `select one, set_config('idle_in_transaction_session_timeout', $2, true),
+            pg_try_advisory_xact_lock(hashtextextended('models ' || one, 0)) as "isOurs"
+       from unnest($1::text[]) as one`,
+    [organizations, `${idleMs}ms`],
+  );
+  return new Set(rows.flatMap(({ one, isOurs }) => (isOurs ? [one] : [])));
+}
 
 export async function readSpent(query: Query, places: readonly Place[]): Promise<Spent[]> {
   const rows = await query(
@@ -66,7 +80,7 @@ export async function readSpent(query: Query, places: readonly Place[]): Promise
 
 export async function readReservations(query: Query, organizations: readonly OrganizationId[]): Promise<Reservation[]> {
   const rows = await query(
-    `select organization_id, id, to_char(day, 'YYYY-MM-DD') as day, connection_id, run_id, currency, tokens,
+    `select organization_id, id, to_char(day, 'YYYY-MM-DD') as day, connection_id, run_id, currency, tokens, beyond_tokens,
             cost::float8 as cost, expires_at
        from model_reservations where organization_id = any($1::uuid[])`,
     [organizations],
@@ -82,6 +96,7 @@ const reservationOf = (row: Row): Reservation => ({
   runId: row["run_id"],
   currency: row["currency"],
   tokens: row["tokens"],
+  beyondTokens: row["beyond_tokens"],
   cost: row["cost"],
   expiresAt: row["expires_at"].getTime(),
 });
@@ -141,9 +156,9 @@ const endReservations = (query: Query, ended: Changes["ended"]): Promise<unknown
 
 const addReservations = (query: Query, reserved: Changes["reserved"]): Promise<unknown> =>
   query(
-    `insert into model_reservations (organization_id, id, day, connection_id, run_id, currency, tokens, cost, expires_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::numeric[],
-       $9::timestamptz[])`,
+    `insert into model_reservations (organization_id, id, day, connection_id, run_id, currency, tokens, beyond_tokens, cost, expires_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[],
+       $9::numeric[], $10::timestamptz[])`,
     [
       reserved.map(({ organizationId }) => organizationId),
       reserved.map(({ id }) => id),
@@ -152,6 +167,7 @@ const addReservations = (query: Query, reserved: Changes["reserved"]): Promise<u
       reserved.map(({ runId }) => runId),
       reserved.map(({ currency }) => currency),
       reserved.map(({ tokens }) => tokens),
+      reserved.map(({ beyondTokens }) => beyondTokens),
       reserved.map(({ cost }) => cost.toFixed(DECIMALS)),
       reserved.map(({ expiresAt }) => new Date(expiresAt)),
     ],

@@ -5,6 +5,7 @@ import { start } from "./migrations/0001-start.ts";
 import { models } from "./migrations/0002-models.ts";
 import { modelCalls } from "./migrations/0003-model-calls.ts";
 import { modelBudgets } from "./migrations/0004-model-budgets.ts";
+import { longAnswers } from "./migrations/0005-long-answers.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -12,6 +13,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0002-models": models,
   "0003-model-calls": modelCalls,
   "0004-model-budgets": modelBudgets,
+  "0005-long-answers": longAnswers,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

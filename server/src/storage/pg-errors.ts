@@ -2,6 +2,7 @@
 
 const UNAVAILABLE_STATES = new Set([
   "25006", // read_only_sql_transaction: connected to a standby
+  "25P03", // idle_in_transaction_session_timeout: this process stood still in a transaction
   "57014", // query_canceled: our statement_timeout
   "57P01", // admin_shutdown
   "57P02", // crash_shutdown

@@ -95,9 +95,16 @@ export const MODELS = {
   modelBudgetAnswerTokens: {
     value: 8_192,
     bounds:
-      "tokens that a call without `maxTokens` reserves for its answer; sent as its maximum over a connection with a limit a day",
-    beyond: "the answer is cut there",
+      "tokens of the answer to a call without `maxTokens`, over a connection with a limit a day and where a budget has no room for `modelLongAnswerTokens`",
+    beyond: "the answer is cut there: they are sent as its maximum",
     test: [BUDGETS, "without maxTokens"],
+  },
+  modelLongAnswerTokens: {
+    value: 131_072,
+    bounds:
+      "tokens that a call without `maxTokens` reserves for its answer where budgets have room for them: as many as models write",
+    beyond: "a longer answer passes the budget",
+    test: [BUDGETS, "a long answer has room"],
   },
   runUsageRuns: {
     value: 1_000,

@@ -9,7 +9,6 @@ import { shortenedTo } from "../../../lib/text.ts";
 import type { Message, ModelAnswer, ModelRequest } from "../../../llm/call-model.ts";
 import { costOf, type Connection } from "../../../llm/connection.ts";
 import { isNotUnderstood } from "../../../llm/llm.ts";
-import { maximumOf } from "../../../llm/most-used.ts";
 import { LlmError } from "../../../llm/problem.ts";
 import { Postponed, type EffectContext } from "../../effect.ts";
 import type { Frame } from "../../frame.ts";
@@ -159,12 +158,12 @@ export class ModelLine {
   }
 
   /** The answer's text, if it is whole. Throws `model-answer` and `model-refused`. */
-  async textOf({ text, finish }: ModelAnswer, maxTokens: number | undefined): Promise<string> {
+  async textOf({ text, finish, maximum }: ModelAnswer, maxTokens: number | undefined): Promise<string> {
     const shown = await this.hidden(text);
     if (finish === "refused")
       throw WorkflowError.of("model-refused", `the provider's filter refused the answer${shown && `: ${shown}`}`);
     if (finish !== "length") return shown;
-    const by = cutBy(maxTokens, this.connection);
+    const by = cutBy(maxTokens, maximum);
     throw WorkflowError.of("model-answer", `the answer was cut by ${by}. It begins: ${shown}`);
   }
 
@@ -188,12 +187,11 @@ const sourcesOf = (message: UnreadMessage): readonly FileSource[] =>
 
 const hasFiles = ({ messages }: UnreadRequest): boolean => messages.some((message) => sourcesOf(message).length > 0);
 
-function cutBy(maxTokens: number | undefined, connection: Connection): string {
+function cutBy(maxTokens: number | undefined, maximum: number | undefined): string {
   if (maxTokens !== undefined) return `maxTokens (${maxTokens})`;
-  const most = maximumOf(maxTokens, connection);
-  return most === undefined
+  return maximum === undefined
     ? "the model's own limit of tokens"
-    : `the ${most} tokens that a call without maxTokens may use over a connection with a limit a day`;
+    : `the ${maximum} tokens that a call without maxTokens may use over a connection with a limit a day, or where a budget has no room for more`;
 }
 
 /** The decimals of a cost: a token of a model at 0.01 a million costs 0.00000001. */

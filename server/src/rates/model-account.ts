@@ -1,0 +1,165 @@
+/** How entries come into the account of what models use, which all processes of a database write. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { until, type Clock } from "../lib/clock.ts";
+import { messageOf, Refusal } from "../lib/errors.ts";
+import type { Log } from "../lib/log/log.ts";
+import { Batch } from "../storage/batch.ts";
+import type { Database, Query } from "../storage/database.ts";
+import { SpendBook, type Budget, type Refused } from "./spend-book.ts";
+import {
+  lockOrganizations,
+  readReservations,
+  readSpent,
+  writeSpending,
+  type Amount,
+  type Reservation,
+  type SentenceCall,
+} from "./spend-store.ts";
+
+/** A call that ended. */
+type Ended = {
+  reservation: Reservation;
+  used: Amount;
+  call?: SentenceCall | undefined;
+  /** Whether the reservation is there is not known. */
+  isUnsure?: boolean;
+};
+type Wanted = { reservation: Reservation; budgets: readonly Budget[] };
+type Entry = Wanted | Ended;
+
+/** `elsewhere`: another process has the organization's account at this moment. */
+type Written = Reservation | Refused | "elsewhere" | undefined;
+
+/** The weight of an entry in a statement. */
+const ENTRY_BYTES = 500;
+/** A process that stands still in the middle of a transaction has an organization's account for so long. */
+const ACCOUNT_IDLE_MS = 3_000;
+/** An entry looks again for an account that is elsewhere, each time twice as late: a transaction takes 2 ms. */
+const LOOK_AGAIN_MS = { first: 4, most: 250 };
+const ELSEWHERE_MS = 30_000;
+
+/** Writes entries of all organizations, in transactions that wait for no other process's. */
+export class Account {
+  readonly #entries: Batch<Entry, Written>;
+  /** Entries that were written once, though the answer may have been lost. */
+  readonly #tried = new WeakSet<Entry>();
+
+  constructor(database: Database, clock: Clock) {
+    this.#entries = new Batch({
+      write: (items) => database.transaction((query) => this.#writeAll(query, items, clock.now())),
+      id: ({ reservation }) => reservation.id,
+      organizationId: ({ reservation }) => reservation.organizationId,
+      bytes: () => ENTRY_BYTES,
+      inFlight: 1,
+    });
+  }
+
+  /** Returns the reservation as it was made. Throws `UNAVAILABLE` if another process keeps the account. */
+  reserve(wanted: Wanted): Promise<Reservation | Refused> {
+    return this.#write(wanted) as Promise<Reservation | Refused>;
+  }
+
+  /** Throws likewise. */
+  async settle(ended: Ended): Promise<void> {
+    await this.#write(ended);
+  }
+
+  async #write(entry: Entry): Promise<Exclude<Written, "elsewhere">> {
+    const giveUpAt = performance.now() + ELSEWHERE_MS;
+    for (let waitMs = LOOK_AGAIN_MS.first; ; waitMs = Math.min(2 * waitMs, LOOK_AGAIN_MS.most)) {
+      const written = await this.#entries.add(entry);
+      if (written !== "elsewhere") return written;
+      if (performance.now() > giveUpAt)
+        throw new Refusal("UNAVAILABLE", "another process has the organization's account of models", { retryAfter: 5 });
+      await sleep(waitMs);
+    }
+  }
+
+  async #writeAll(query: Query, all: readonly Entry[], now: number): Promise<Written[]> {
+    const organizations = [...new Set(all.map(({ reservation }) => reservation.organizationId))].toSorted();
+    const ours = await lockOrganizations(query, organizations, ACCOUNT_IDLE_MS);
+    const isOurs = ({ reservation }: Entry): boolean => ours.has(reservation.organizationId);
+    const entries = all.filter(isOurs);
+    if (entries.length === 0) return all.map(() => "elsewhere");
+    const reserved = await readReservations(query, [...ours]);
+    const spent = await readSpent(
+      query,
+      entries.flatMap((entry) => ("budgets" in entry ? entry.budgets : [])),
+    );
+    const book = new SpendBook(now, spent, reserved);
+    const results = all.map((entry): Written => {
+      if (!isOurs(entry)) return "elsewhere";
+      if ("budgets" in entry) return book.reserve(entry.reservation, entry.budgets);
+      const { reservation, used, call, isUnsure = this.#tried.has(entry) } = entry;
+      book.settle(reservation, used, { call, isUnsure });
+      this.#tried.add(entry);
+      return undefined;
+    });
+    await writeSpending(query, book.changes());
+    return results;
+  }
+}
+
+const NOT_WRITTEN = "what a model used could not be written: it counts in full";
+/** Writes that failed are made again this much later. */
+const AGAIN_MS = 2_000;
+/** The maximum that waits to be written again. */
+const MAX_KEPT = 10_000;
+
+/** Keeps the use of calls that ended until it is written. */
+export class Endings implements AsyncDisposable {
+  readonly #account: Account;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #writing = new Set<Promise<unknown>>();
+  readonly #kept = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
+
+  constructor(account: Account, clock: Clock, log: Log) {
+    this.#account = account;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  add(ended: Ended): void {
+    const kept = this.#write(ended).finally(() => this.#kept.delete(kept));
+    this.#kept.add(kept);
+  }
+
+  async #write(ended: Ended): Promise<void> {
+    for (;;) {
+      const { aborted: isLast } = this.#closing.signal;
+      const error = await this.#tryOnce(ended);
+      if (error === undefined) return;
+      const at = this.#clock.now() + AGAIN_MS;
+      // From then on it counts in full.
+      if (isLast || at >= ended.reservation.expiresAt || this.#kept.size > MAX_KEPT)
+        return this.#log.warn({ reason: messageOf(error) }, NOT_WRITTEN);
+      await until(this.#clock, at, this.#closing.signal).catch(() => {});
+    }
+  }
+
+  async #tryOnce(ended: Ended): Promise<unknown> {
+    const tried = this.#account.settle(ended).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    this.#writing.add(tried);
+    try {
+      return await tried;
+    } finally {
+      this.#writing.delete(tried);
+    }
+  }
+
+  /** Resolves when all tries under way are over. */
+  async written(): Promise<void> {
+    await Promise.all(this.#writing);
+  }
+
+  /** Tries a last time. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#kept);
+  }
+}
