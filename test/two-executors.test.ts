@@ -3,10 +3,13 @@
  * test/crash.test.ts asks of the embedded one holds here too.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PRICE, startChangingShop } from "./changing-shop.ts";
+import { eventually, type Data } from "./client.ts";
 import { askedAs } from "./faults/asked-as.ts";
 import { violations } from "./faults/audit.ts";
 import { startAt, startPair, type Pair } from "./faults/pair.ts";
 import { expectNothingLost, publishCalls, startThroughKills } from "./kills.ts";
+import { startLlmService, toolCall } from "./llm-service.ts";
 import { agentOf, decide, ENDED, until } from "./runs.ts";
 import { scaled } from "./scale.ts";
 
@@ -47,6 +50,37 @@ test("an approval, a wait and a child that a kill of both meets go on, decided a
   for (const server of [a, b]) await server.clock.advance(3_600_000);
   expect((await until(atA, long, ...ENDED)).output).toEqual({ n: 1 });
   expect(await violations(client)).toEqual([]);
+});
+
+test("two first runs, one at each, that a server shows other lists: one list is pinned, and the other run calls nothing", async () => {
+  const { a, b, client } = pair;
+  await using shop = await startChangingShop();
+  await using model = await startLlmService();
+  const { projectId } = a.world;
+  const connection = { projectId, name: "main", provider: "openai_compatible", baseUrl: model.url, model: "small" };
+  const create = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
+  await a.data(create, { input: { ...connection, isDefault: true } });
+  model.think = ({ body: { messages } }) =>
+    messages.at(-1).role === "tool" ? messages.at(-1).content : toolCall("price", {});
+  let list!: () => void;
+  shop.hold = new Promise((resolve) => (list = resolve));
+  let listed = 0;
+  shop.tools = () => [{ ...PRICE, description: `List ${++listed}.` }];
+  const tools = [{ mcp: { endpoint: shop.url, allow: ["price"] } }];
+  const work = { work: { call: "assistant:1.0.0@default", with: { prompt: "How much?", tools } } };
+  const agentId = await agentOf(a, `do: ${JSON.stringify([work])}`);
+  const ids = await Promise.all([a, b].map((server) => startAt(askedAs(server, a.world), agentId)));
+  await eventually(() => shop.lists === 2, 60_000);
+  list();
+  const runs = await Promise.all(ids.map((id) => until(askedAs(a, a.world), id, ...ENDED)));
+  const said = runs.map(({ output }) => (output as string).slice(0, 11)).toSorted();
+  expect(said).toEqual(["Error: noth", "It costs 5."]);
+  expect(shop.calls).toHaveLength(1);
+  const read = model.asked.map(({ body }) => body.tools[0].function.description);
+  expect(new Set(read).size).toBe(1);
+  const { rows } = await client.query("select pinned, changed from pinned_tools");
+  expect(rows).toHaveLength(1);
+  expect(rows.map(({ pinned }: Data) => JSON.parse(pinned).description)).toEqual([read[0]]);
 });
 
 const APPROVE = `

@@ -13,6 +13,7 @@ const HASHES: Record<string, string> = {
   "0003-model-calls": "ac3c7b8668aa5d7e4798428fac055bcb6678e75b16c2439d0510565f2e897454",
   "0004-model-budgets": "127f684b4ea0948ed969a57aa98b77abce444ba5d32dbeb111c3a8512274e7d9",
   "0005-long-answers": "a453ed21ec03878a7039a1e2beceb76d55a13ca3f397a2167ebf394a336b4028",
+  "0006-pinned-tools": "b1ab293a28981f4d1dfa9a3c992487d8ed7eb822e815bdf2cd133ad25d6918f5",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

@@ -27,6 +27,7 @@ export const AUDIT_ACTIONS = {
   agent_published: "A version of an agent was published.",
   agent_status_set: "An agent was paused, archived or reactivated.",
   agent_limit_set: "An agent's limit of concurrent runs was changed.",
+  agent_tools_trusted: "Changed tools of an MCP server were accepted for an agent.",
   approval_decided: "An approval was decided.",
   trigger_created: "A trigger was created.",
   trigger_updated: "A trigger was changed.",

@@ -16,6 +16,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   approvals: async () => (await import("./commands/approvals.ts")).addApprovals,
   agents: async () => (await import("./commands/agents.ts")).addAgents,
   projects: async () => (await import("./commands/projects.ts")).addProjects,
+  mcp: async () => (await import("./commands/mcp.ts")).addMcp,
   keys: async () => (await import("./commands/keys.ts")).addKeys,
   secrets: async () => (await import("./commands/secrets.ts")).addSecrets,
   tokens: async () => (await import("./commands/tokens.ts")).addTokens,

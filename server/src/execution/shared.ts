@@ -4,6 +4,7 @@ import type { Program } from "../definition/program.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
+import type { DescribedTools, PinnedDescription } from "../lib/mcp/tool-description.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 import type { Places } from "../fairness/places.ts";
 import type { Rounds } from "../fairness/rounds.ts";
@@ -58,6 +59,11 @@ export type Surroundings = {
   readChildUsage(organizationId: OrganizationId, id: RunId): Promise<ChildUsage | null>;
   /** Undefined: there is no such agent, or none published. */
   readForm(organizationId: OrganizationId, namespace: string, handle: string): Promise<AgentForm | undefined>;
+  /**
+   * Compares a server's list of tools with that which the run's version has pinned, and pins what is new to it. Committed when it
+   * resolves. Empty: the server has none of the tools. Throws WorkflowError.
+   */
+  pinTools(head: Head, server: string, described: DescribedTools): Promise<Map<string, PinnedDescription>>;
   /** Payloads too large to come with the run. */
   readChildEnd(organizationId: OrganizationId, id: RunId, what: "output" | "error"): Promise<JsonText | undefined>;
 };

@@ -25,6 +25,7 @@ import { addMembers } from "./people/members.ts";
 import { addModelConnections } from "./people/model-connections.ts";
 import { addNode } from "./node.ts";
 import { addOrganizations } from "./people/organizations.ts";
+import { addPinnedTools } from "./agents/pinned-tools.ts";
 import { addPlannedTasks } from "./runs/planned-tasks.ts";
 import { addPublish } from "./agents/publish.ts";
 import { addRates } from "./people/rates.ts";
@@ -72,6 +73,7 @@ export function createSchema(): GraphQLSchema {
   addAgentDrafts(builder);
   addPublish(builder);
   addAgentSettings(builder, enums);
+  addPinnedTools(builder);
   addDefinitions(builder, enums);
   addCron(builder);
   addRunDrafts(builder, enums);

@@ -9,6 +9,7 @@ import { createBadgeCounts } from "./handle/badge-counts.ts";
 import { createChangedRows } from "./handle/changed-rows.ts";
 import { createEstimates } from "./read/count-runs.ts";
 import { readForm, startChild } from "./children.ts";
+import { pinTools } from "./pin-tools.ts";
 import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { allOf } from "../lib/reach.ts";
@@ -125,6 +126,7 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
   readChild: (organizationId, id) => readRun(room(), allOf(organizationId), id),
   readChildUsage: (organizationId, id) => usageOfRun(room(), organizationId, id),
   readForm: (...asked) => readForm(room(), ...asked),
+  pinTools: (...asked) => pinTools(room(), ...asked),
   readChildEnd: async (organizationId, id, column) =>
     (await readPayloads(room(), organizationId, [{ of: "run", id, column }]))[0],
 });

@@ -6,6 +6,7 @@ import { models } from "./migrations/0002-models.ts";
 import { modelCalls } from "./migrations/0003-model-calls.ts";
 import { modelBudgets } from "./migrations/0004-model-budgets.ts";
 import { longAnswers } from "./migrations/0005-long-answers.ts";
+import { pinnedTools } from "./migrations/0006-pinned-tools.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -14,6 +15,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0003-model-calls": modelCalls,
   "0004-model-budgets": modelBudgets,
   "0005-long-answers": longAnswers,
+  "0006-pinned-tools": pinnedTools,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

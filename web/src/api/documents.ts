@@ -458,6 +458,14 @@ export type SetAgentLimitInput = {
   concurrency?: number | null | undefined;
 };
 
+/** Input of `trustTools`. */
+export type TrustToolsInput = {
+  /** The agent's id. */
+  agentId: string;
+  /** The `hash` of each `ToolChange` to accept. If a server describes one of the tools in yet another way by then, all are refused with CONFLICT. */
+  changes: Array<string>;
+};
+
 /** Input of `draftRunInput`. */
 export type DraftInput = {
   /** The agent. Default: the active agent that the sentence names. */
@@ -824,7 +832,7 @@ export type AgentPageQueryVariables = Exact<{
 }>;
 
 
-export type AgentPageQuery = { agent: { description: string | null, status: AgentStatus, version: string, concurrency: number | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, project: { id: string, handle: string }, recent: { nodes: Array<{ id: string, createdAt: string, input: Json }> }, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null, from?: { id: string, input: Json } | null };
+export type AgentPageQuery = { agent: { description: string | null, status: AgentStatus, version: string, concurrency: number | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, project: { id: string, handle: string }, recent: { nodes: Array<{ id: string, createdAt: string, input: Json }> }, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null, from?: { id: string, input: Json } | null };
 
 export type SetAgentStatusMutationVariables = Exact<{
   input: SetAgentStatusInput;
@@ -839,6 +847,22 @@ export type SetAgentLimitMutationVariables = Exact<{
 
 
 export type SetAgentLimitMutation = { setAgentLimit: { id: string, concurrency: number | null } | null };
+
+export type ChangedToolsFragment = { changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } };
+
+export type ToolChangesQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ToolChangesQuery = { agent: { id: string, toolChanges: { nodes: Array<{ pinned: { description: string, inputSchema: Json, hints: Json } | null, change: { hash: string, described: { description: string, inputSchema: Json, hints: Json } } | null }> } } | null };
+
+export type TrustToolsMutationVariables = Exact<{
+  input: TrustToolsInput;
+}>;
+
+
+export type TrustToolsMutation = { trustTools: { id: string, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null };
 
 export type AgentDefinitionQueryVariables = Exact<{
   id: string;
@@ -859,7 +883,7 @@ export type OlderVersionsQuery = { agent: { id: string, versions: { nodes: Array
 
 export type SavedDraftFragment = { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } };
 
-export type PublishedAgentFragment = { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> };
+export type PublishedAgentFragment = { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } };
 
 export type AgentVersionTextQueryVariables = Exact<{
   id: string;
@@ -888,14 +912,14 @@ export type PublishMutationVariables = Exact<{
 }>;
 
 
-export type PublishMutation = { publishAgent: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, draft: { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } } | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null };
+export type PublishMutation = { publishAgent: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, draft: { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } } | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null };
 
 export type PublishVersionMutationVariables = Exact<{
   input: PublishAgentVersionInput;
 }>;
 
 
-export type PublishVersionMutation = { publishAgentVersion: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null };
+export type PublishVersionMutation = { publishAgentVersion: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null };
 
 export type CreateProjectMutationVariables = Exact<{
   input: CreateProjectInput;
@@ -1503,7 +1527,7 @@ export const ExampleAgentsDocument = typed<ExampleAgentsQuery, ExampleAgentsQuer
 );
 
 export const AgentPageDocument = typed<AgentPageQuery, AgentPageQueryVariables>(
-  "query AgentPage($id:ID!$from:ID!$hasFrom:Boolean!){agent(id:$id){...RunFormAgent description status version concurrency agentVersion{id}project{id handle}recent:runs(first:10 filter:{startedBy:{kind:[user key]}}){nodes{id createdAt input}}}from:run(id:$from)@include(if:$hasFrom){id input}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength}",
+  "query AgentPage($id:ID!$from:ID!$hasFrom:Boolean!){agent(id:$id){...RunFormAgent ...ChangedTools description status version concurrency agentVersion{id}project{id handle}recent:runs(first:10 filter:{startedBy:{kind:[user key]}}){nodes{id createdAt input}}}from:run(id:$from)@include(if:$hasFrom){id input}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}}",
 );
 
 export const SetAgentStatusDocument = typed<SetAgentStatusMutation, SetAgentStatusMutationVariables>(
@@ -1512,6 +1536,14 @@ export const SetAgentStatusDocument = typed<SetAgentStatusMutation, SetAgentStat
 
 export const SetAgentLimitDocument = typed<SetAgentLimitMutation, SetAgentLimitMutationVariables>(
   "mutation SetAgentLimit($input:SetAgentLimitInput!){setAgentLimit(input:$input){id concurrency}}",
+);
+
+export const ToolChangesDocument = typed<ToolChangesQuery, ToolChangesQueryVariables>(
+  "query ToolChanges($id:ID!){agent(id:$id){id toolChanges:pinnedTools(isChanged:true first:20){nodes{pinned{description inputSchema hints}change{hash described{description inputSchema hints}}}}}}",
+);
+
+export const TrustToolsDocument = typed<TrustToolsMutation, TrustToolsMutationVariables>(
+  "mutation TrustTools($input:TrustToolsInput!){trustTools(input:$input){id ...ChangedTools}} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}}",
 );
 
 export const AgentDefinitionDocument = typed<AgentDefinitionQuery, AgentDefinitionQueryVariables>(
@@ -1535,11 +1567,11 @@ export const SaveDraftDocument = typed<SaveDraftMutation, SaveDraftMutationVaria
 );
 
 export const PublishDocument = typed<PublishMutation, PublishMutationVariables>(
-  "mutation Publish($input:PublishAgentInput!){publishAgent(input:$input){...PublishedAgent draft{...SavedDraft}}} fragment PublishedAgent on Agent{...RunFormAgent description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment SavedDraft on AgentDraft{definition revision savedAt savedBy{kind name}}",
+  "mutation Publish($input:PublishAgentInput!){publishAgent(input:$input){...PublishedAgent draft{...SavedDraft}}} fragment PublishedAgent on Agent{...RunFormAgent ...ChangedTools description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}} fragment SavedDraft on AgentDraft{definition revision savedAt savedBy{kind name}}",
 );
 
 export const PublishVersionDocument = typed<PublishVersionMutation, PublishVersionMutationVariables>(
-  "mutation PublishVersion($input:PublishAgentVersionInput!){publishAgentVersion(input:$input){...PublishedAgent}} fragment PublishedAgent on Agent{...RunFormAgent description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength}",
+  "mutation PublishVersion($input:PublishAgentVersionInput!){publishAgentVersion(input:$input){...PublishedAgent}} fragment PublishedAgent on Agent{...RunFormAgent ...ChangedTools description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}}",
 );
 
 export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectMutationVariables>(

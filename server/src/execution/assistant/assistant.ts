@@ -21,7 +21,8 @@ import { askModel, misfitOf, type Asked } from "./ask-model.ts";
 import { approvedCall, type Approved } from "./approve-call.ts";
 import { callTool, type Reach } from "./call-tool.ts";
 import { Conversation, type Turn, type Wish } from "./conversation.ts";
-import { agentForms, listTools, offeredTools, type OfferedTool } from "./offered-tools.ts";
+import { listTools } from "./list-tools.ts";
+import { agentForms, offeredTools, type OfferedTool } from "./offered-tools.ts";
 
 export type AssistantReach = Reach & { models: AskModels };
 type Body = BodyOf<"assistant">;
@@ -30,6 +31,9 @@ type Body = BodyOf<"assistant">;
 type Trouble = "unknown" | "arguments" | "failed";
 /** The text that the model reads, and the trouble with the call. */
 type Said = { text: string; trouble: Trouble | null };
+
+/** A call that is not made: the trouble with it, and the error of its step. */
+type Refused = { trouble: Trouble; type: "tool" | "authorization" | "validation"; why: string };
 
 /** The assistant ends after this many answers in a row whose calls all went wrong in the same way. */
 const MAX_TROUBLE = 3;
@@ -101,10 +105,11 @@ export class Assistant {
   /**
    * An enclosing `try` tries again: what is over stays. A row with the same key may be of another conversation: what a person
    * decided there, and what a tool answered, hold for a call that this model never asked for. The model has read why a tool call
-   * failed; a question that failed is asked again.
+   * failed; a question that failed is asked again, and tools that changed are listed again: somebody may have accepted them.
    */
   #isKept({ kind, status, state }: JournalStep): boolean {
-    return state.follows === this.#follows && (status === "completed" || (status === "failed" && kind === "tool"));
+    if (state.follows !== this.#follows || state.hasChangedTools) return false;
+    return status === "completed" || (status === "failed" && kind === "tool");
   }
 
   /** Each step says what it follows. Once committed, outputs are in the rows alone: the run is loaded again for one that is kept. */
@@ -252,10 +257,9 @@ export class Assistant {
   /** `waitedMs`: how long a person took to decide. `place`: in the conversation. */
   async #call(call: Wish, place: string, own: OwnStep): Promise<{ said: Said; waitedMs: number }> {
     const tool = this.#tools.get(call.name);
-    const problem = tool ? argumentsProblem(tool, call) : undefined;
     const what = { name: call.name, kind: "tool", key: `tool-${place}` };
-    if (!tool || problem !== undefined)
-      return { said: await this.#refuse(call, tool, problem, (work) => own(what, work)), waitedMs: 0 };
+    const refusal = this.#refusalOf(call, tool);
+    if (!tool || refusal) return { said: await this.#refuse(call, refusal!, (work) => own(what, work)), waitedMs: 0 };
     const question = `approval-${place}`;
     const isDecided = !this.#isBegun(question) && this.#isBegun(what.key);
     const approved: Approved = isDecided
@@ -274,24 +278,29 @@ export class Assistant {
     return { said: { text: note + text, trouble: null }, waitedMs };
   }
 
+  #refusalOf(call: Wish, tool: OfferedTool | undefined): Refused | undefined {
+    if (!tool) {
+      const names = [...this.#tools.keys()].join(", ") || "none";
+      return { trouble: "unknown", type: "tool", why: `there is no tool ${quote(call.name)}; there are ${names}` };
+    }
+    if (tool.refused !== undefined) return { trouble: "failed", type: "authorization", why: tool.refused };
+    const problem = argumentsProblem(tool, call);
+    if (problem === undefined) return undefined;
+    return { trouble: "arguments", type: "validation", why: `the arguments of ${call.name} do not fit: ${problem}` };
+  }
+
   /** The step shows what the model asked for. */
   async #refuse(
     call: Wish,
-    tool: OfferedTool | undefined,
-    problem: string | undefined,
+    { trouble, type, why }: Refused,
     own: (work: (frame: Frame) => Promise<Json>) => Promise<OwnOutcome>,
   ): Promise<Said> {
     const { error } = await own(async ({ step, execution }) => {
       step.input = { arguments: call.arguments };
       execution.journal.touch(step);
-      throw tool
-        ? WorkflowError.of("validation", `the arguments of ${call.name} do not fit: ${problem}`)
-        : WorkflowError.of(
-            "tool",
-            `there is no tool ${quote(call.name)}; there are ${[...this.#tools.keys()].join(", ") || "none"}`,
-          );
+      throw WorkflowError.of(type, why);
     });
-    return { text: failureText(error!), trouble: tool ? "arguments" : "unknown" };
+    return { text: failureText(error!), trouble };
   }
 
   async #countChild({ written }: OfferedTool, childId: RunId | undefined): Promise<void> {

@@ -2,17 +2,11 @@
 import type { BodyOf } from "../../definition/program.ts";
 import { compileSchema, type SchemaCheck } from "../../definition/schema/schema-check.ts";
 import type { AssistantTool } from "../../definition/tasks/assistant.ts";
-import { quote } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import { shownText } from "../../lib/text.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { Tool } from "../../llm/call-model.ts";
-import { performEffect } from "../effect.ts";
 import type { Frame } from "../frame.ts";
-import type { OwnStep } from "../steps.ts";
-import type { McpCall } from "../calls/mcp/mcp-call.ts";
-import { askServer, serverRequest } from "./ask-server.ts";
+import type { Listed } from "./list-tools.ts";
 
 export type OfferedTool = Tool & {
   written: AssistantTool;
@@ -20,6 +14,8 @@ export type OfferedTool = Tool & {
   remote?: string;
   /** A server checks the arguments of its tools itself: its schema may cost anything to follow. */
   check?: SchemaCheck;
+  /** Why no call of it is made: its server describes it otherwise than when it was pinned. */
+  refused?: string;
 };
 
 /** Agents' forms, as they were when the assistant began. Throws `configuration`. */
@@ -58,69 +54,11 @@ export async function offeredTools(
     } else {
       const listed = (await list(written, index)) as unknown as Listed[];
       for (const [name, remote] of written.allowed) {
-        const { description, inputSchema } = listed.find((one) => one.name === remote)!;
-        offered.set(name, { name, description, parameters: inputSchema, written, remote });
+        const { description, inputSchema, refused } = listed.find((one) => one.name === remote)!;
+        const tool = { name, description, parameters: inputSchema, written, remote };
+        offered.set(name, refused === undefined ? tool : { ...tool, refused });
       }
     }
   }
   return offered;
-}
-
-/** A server's tool as the step keeps it. */
-type Listed = { name: string; description: string; inputSchema: JsonObject };
-
-/** Asks a server for its tools, in a step of its own, and keeps those that are allowed. */
-export async function listTools(
-  own: OwnStep,
-  mcp: McpCall,
-  server: AssistantTool & { is: "mcp" },
-  index: number,
-): Promise<Json> {
-  const outcome = await own({ name: "tools/list", kind: "mcp", key: `list-${index + 1}#1` }, (frame) =>
-    performEffect(frame, {
-      prepare: async () => ({ method: "tools/list", ...(await serverRequest(frame, server)) }),
-      async perform(request, context) {
-        const found = await listedBy(server, (parameters) =>
-          askServer(frame, mcp, server, { request: { ...request, parameters }, context }),
-        );
-        await context.hold(found);
-        return found;
-      },
-    }),
-  );
-  if (outcome.error) throw outcome.error;
-  return outcome.output;
-}
-
-async function listedBy(
-  { allowed }: AssistantTool & { is: "mcp" },
-  ask: (parameters: JsonObject) => Promise<Json>,
-): Promise<Json> {
-  const missing = new Set(allowed.values());
-  const found: Listed[] = [];
-  let cursor: Json | undefined;
-  for (let page = 0; page < LIMITS.mcpPagesOfTools && missing.size > 0; page++) {
-    const result = await ask(cursor === undefined ? {} : { cursor });
-    const tools = isObject(result) && Array.isArray(result["tools"]) ? result["tools"] : [];
-    for (const tool of tools) {
-      if (!isObject(tool) || !missing.delete(tool["name"] as string)) continue;
-      found.push(listedTool(tool));
-    }
-    cursor = isObject(result) ? result["nextCursor"] : undefined;
-    if (typeof cursor !== "string") break;
-  }
-  if (missing.size > 0)
-    throw WorkflowError.of("configuration", `the server has no tool ${[...missing].map(quote).join(", ")}`);
-  if (Buffer.byteLength(JSON.stringify(found)) > LIMITS.assistantListBytes)
-    throw WorkflowError.of(
-      "configuration",
-      `the allowed tools' descriptions and schemas have more than ${LIMITS.assistantListBytes} bytes`,
-    );
-  return found;
-}
-
-function listedTool({ name, description, inputSchema }: JsonObject): Listed {
-  const text = typeof description === "string" ? shownText(description, LIMITS.descriptionCharacters) : "";
-  const schema = isObject(inputSchema) ? inputSchema : {};
-  return { name: name as string, description: text, inputSchema: { type: "object", ...schema } };
 }

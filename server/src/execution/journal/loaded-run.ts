@@ -105,6 +105,8 @@ export type StepState = {
   /** Answers of a model that were of no use: those of earlier tries, and that of this one. */
   unusedBefore?: UnusedAnswers;
   unused?: UnusedAnswers;
+  /** A list of a server's tools, of which some are not as they were pinned: another try lists them again. */
+  hasChangedTools?: true;
   /** The task's input after `input.from`, if `input` shows a call's arguments instead. */
   taskInput?: Json;
 };

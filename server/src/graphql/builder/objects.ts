@@ -2,6 +2,7 @@
 import type { Agent, AgentVersion } from "../../agents/agent.ts";
 import type { WrittenEvent } from "../../audit/event.ts";
 import type { AuditEvent } from "../../audit/read-events.ts";
+import type { PinnedTool, ToolChange } from "../../agents/tools/pinned-tool.ts";
 import type { Draft } from "../../agents/draft-store.ts";
 import type { Actor } from "../../lib/actor.ts";
 import type { ApiKey } from "../../auth/api-key.ts";
@@ -43,6 +44,7 @@ import type { EventMiss } from "../../triggers/matching/explain-event.ts";
 import type { Event } from "../../events/event.ts";
 import type { Firing, Trigger } from "../../triggers/store/trigger.ts";
 import type { Secret } from "../../secrets/secret.ts";
+import type { ToolDescription } from "../../lib/mcp/tool-description.ts";
 import type { ModelConnection } from "../../models/model-connection.ts";
 import type { ModelLimits, ModelPrices } from "../../llm/connection.ts";
 
@@ -89,6 +91,9 @@ export type Objects = {
   Agent: Agent;
   AgentVersion: AgentVersion;
   AgentDraft: Draft;
+  PinnedTool: PinnedTool;
+  ToolDescription: ToolDescription;
+  ToolChange: ToolChange;
   InputField: FormField;
   InputFieldChoice: NonNullable<FormField["choices"]>[number];
   DefinitionCheck: { valid: boolean; problems: Problem[] };
@@ -140,6 +145,7 @@ export type Objects = {
   SessionConnection: Connection<OwnSession>;
   AgentConnection: Connection<Agent>;
   AgentVersionConnection: Connection<AgentVersion>;
+  PinnedToolConnection: Connection<PinnedTool>;
   RunConnection: Connection<Run>;
   StepConnection: Connection<Step>;
   ApprovalConnection: Connection<Approval>;

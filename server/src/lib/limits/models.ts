@@ -141,6 +141,12 @@ export const MODELS = {
     beyond: "the task fails with `configuration`",
     test: [ASSISTANT, "a server's tools are too large"],
   },
+  pinnedToolsPerVersion: {
+    value: 1_000,
+    bounds: "pinned tools of MCP servers that a version of an agent has, at all addresses that its runs ask",
+    beyond: "the task fails with `configuration`",
+    test: ["server/src/agents/tools/pinned-tools.db.test.ts", "as many as a version may have"],
+  },
   modelHoldSeconds: {
     value: 60,
     bounds:

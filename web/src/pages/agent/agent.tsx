@@ -16,6 +16,7 @@ import { Tabs } from "../../components/tabs.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { isObject, type Json } from "../../lib/json.ts";
 import { useTitle } from "../../lib/use-title.ts";
+import { ChangedTools } from "./changed-tools.tsx";
 import { activeOf, AgentMenu, useSetStatus } from "./agent-menu.tsx";
 import { DefinitionTab } from "./definition-tab.tsx";
 import { RunTab, type Earlier } from "./run-tab.tsx";
@@ -58,6 +59,7 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
   return (
     <div className="stack">
       <Head agent={agent} mayWrite={may("agents:write")} />
+      <ChangedTools agentId={id} tools={agent.changedTools.nodes} mayWrite={may("agents:write")} />
       <Tabs
         label="Agent"
         chosen={tab}

@@ -7,8 +7,10 @@ import { EditorView, lineNumbers } from "@codemirror/view";
 import classes from "./definition-tab.module.css";
 import { editorLook } from "./editor-look.ts";
 
-/** `version`: whose text is on the left. */
-export function Difference({ version, before, after }: { version: string; before: string; after: string }) {
+/** `version`: whose text is on the left; `current`: on the right. */
+type Props = { version: string; current?: string; before: string; after: string };
+
+export function Difference({ version, current = "Current text", before, after }: Props) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const side = (doc: string, label: string) => ({
@@ -24,17 +26,17 @@ export function Difference({ version, before, after }: { version: string; before
     const view = new MergeView({
       parent: place.current!,
       a: side(before, "The version"),
-      b: side(after, "Current text"),
+      b: side(after, current),
       collapseUnchanged: { margin: 3 },
       gutter: true,
     });
     return () => view.destroy();
-  }, [before, after]);
+  }, [before, after, current]);
   return (
     <div className={classes["editor"]}>
       <div className={classes["sides"]} aria-hidden>
         <span>{version}</span>
-        <span>Current text</span>
+        <span>{current}</span>
       </div>
       <div ref={place} />
     </div>

@@ -1,0 +1,60 @@
+/** An agent's page: a tool of an MCP server that changed, the difference, and accepting it. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { assistant, openPlaces, places } from "../assistants.ts";
+import { PRICE, startChangingShop, type ChangingShop } from "../changing-shop.ts";
+import { agentOf, ran } from "../runs.ts";
+import { expectEachLook, LOOKS, Person, sharedBrowser } from "./ui.ts";
+
+openPlaces();
+
+let shop: ChangingShop;
+let agentId: string;
+beforeAll(async () => {
+  shop = await startChangingShop();
+  agentId = await agentOf(places.server, assistant({ tools: [{ mcp: { endpoint: shop.url, allow: ["price"] } }] }));
+});
+afterAll(() => shop[Symbol.asyncDispose]());
+
+const list = async (description: string): Promise<void> => {
+  shop.tools = () => [{ ...PRICE, description }];
+  places.model.replies = ["Done"];
+  expect(await ran(places.server, agentId, { question: "How much?" })).toMatchObject({ status: "completed" });
+};
+
+test("says that a tool changed, shows both descriptions, and accepts what was looked at", async () => {
+  await list("A price.");
+  await list("A price. In euros.");
+  await using editor = await Person.open(await sharedBrowser(), LOOKS[0]);
+  editor.mayFail();
+  const page = await editor.enter(places.server, `/agents/${agentId}`);
+  const changed = page.getByRole("region", { name: "Changed tools" });
+  await changed.getByText("A tool has changed").waitFor();
+  await changed.getByText(shop.url).waitFor();
+  const accept = changed.getByRole("button", { name: "Accept the change of price" });
+  expect(await accept.count(), "before one has seen it").toBe(0);
+  await changed.getByRole("button", { name: "Show what changed in price" }).click();
+  await changed.getByRole("textbox", { name: "As it is now" }).getByText("In euros.").waitFor();
+  expect(await changed.getByRole("textbox", { name: "The version" }).getByText("In euros.").count()).toBe(0);
+  await expectEachLook(page, "a changed tool");
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  // The server says something else once more: what was looked at is not what would be accepted.
+  await list("A price. In dollars.");
+  await accept.click();
+  await changed.getByRole("alert").getByText("a tool is not what it was when you looked").waitFor();
+  await page.reload();
+  await changed.getByRole("button", { name: "Show what changed in price" }).click();
+  await changed.getByRole("textbox", { name: "As it is now" }).getByText("In dollars.").waitFor();
+  await accept.click();
+  await expect.poll(() => changed.count()).toBe(0);
+});
+
+test("who may not write sees the change, and no button", async () => {
+  await list("A price. In francs.");
+  const { email, password } = await places.server.member("viewer@example.org", "viewer");
+  await using viewer = await Person.open(await sharedBrowser(), LOOKS[0]);
+  const page = await viewer.enter(places.server, `/agents/${agentId}`, { email, password });
+  const changed = page.getByRole("region", { name: "Changed tools" });
+  await changed.getByRole("button", { name: "Show what changed in price" }).click();
+  await changed.getByRole("textbox", { name: "As it is now" }).getByText("In francs.").waitFor();
+  expect(await changed.getByRole("button", { name: /^Accept/ }).count()).toBe(0);
+});
