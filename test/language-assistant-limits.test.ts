@@ -1,4 +1,5 @@
 /** The limits of a `call: assistant`, the approval of its calls, a hostile model, and `kill -9`. */
+import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
@@ -132,6 +133,86 @@ describe("limits", () => {
     const calls = await ask({ tools: [ticket()], limits: { toolCalls: 1 }, onLimit: "answer" });
     expect(calls).toMatchObject({ status: "completed", output: "One is open." });
     expect(places.endpoint.seen).toHaveLength(2);
+  });
+});
+
+describe("`seconds` count from the first try", () => {
+  const values = { limits: { seconds: 400 } };
+  const LATE = "limits.seconds (400) is reached";
+
+  /** A first question that takes 250 s and fails, and the next one that takes 200 s. */
+  const hanging = async (question: string): Promise<{ id: string; second: ServerResponse }> => {
+    const asked: ServerResponse[] = [];
+    places.model.think = () => (response) => void asked.push(response);
+    const agentId = await agentOf(places.server, tried(asks(question), values, 1));
+    const id = await start(places.server, agentId);
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(250_000);
+    (status(500) as (response: ServerResponse) => void)(asked[0]!);
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2);
+    await places.server.clock.advance(200_000);
+    return { id, second: asked[1]! };
+  };
+
+  test("that asks the same", async () => {
+    const { id } = await hanging("Same");
+    const { error } = await until(places.server, id, "completed", "failed");
+    expect(error.detail).toContain(LATE);
+  });
+
+  test("and begin again with one that asks something else", async () => {
+    const { id, second } = await hanging('${ if $task.attempt == 1 then "First" else "Second" end }');
+    send("Done")(second);
+    expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "Done" });
+  });
+
+  test("and in a run that retries another from when that one came so far", async () => {
+    const first: ServerResponse[] = [];
+    places.model.think = ({ body }) =>
+      body.messages.length === 1 ? (response) => void first.push(response) : ended("half", "length");
+    const tools = [ticket()];
+    const agentId = await agentOf(places.server, assistant({ ...values, tools, maxTokens: 50 }));
+    const id = await start(places.server, agentId, { question: "Retry" });
+    await expect.poll(() => first.length, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(250_000);
+    (toolCall("createTicket", { title: "A" }) as (response: ServerResponse) => void)(first[0]!);
+    const { error } = await until(places.server, id, "completed", "failed");
+    expect(error.type).toMatch(/model-answer$/);
+    // A person takes their time before they retry it.
+    await places.server.clock.advance(3_600_000);
+    places.model.think = () => () => undefined;
+    const { retryRun } = await places.server.data("mutation($id: ID!) { retryRun(input: {runId: $id}) { id } }", {
+      id,
+    });
+    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(3);
+    await places.server.clock.advance(200_000);
+    const retried = await until(places.server, retryRun.id, "completed", "failed");
+    expect(retried.error.detail).toContain(LATE);
+  });
+});
+
+describe("the last question of `onLimit: answer`", () => {
+  test("calls no tool, whatever the model asks for", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" })];
+    const run = await ask({ tools: [ticket()], limits: { iterations: 1 }, onLimit: "answer" });
+    expect(run).toMatchObject({ status: "completed", output: "" });
+    expect(run.steps.at(-1).output).toMatchObject({ text: "", toolCalls: [] });
+    expect(places.endpoint.seen).toHaveLength(1);
+  });
+
+  test("is asked after a limit has cut an answer, also if the process dies meanwhile: what was cut counts once", async () => {
+    const asked: ServerResponse[] = [];
+    places.model.think = () =>
+      places.model.asked.length === 1 ? ended("Once", "length") : (response) => void asked.push(response);
+    const agentId = await agentOf(places.server, assistant({ limits: { tokens: 345 }, onLimit: "answer" }));
+    const id = await start(places.server, agentId, { question: "Long" });
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(1);
+    await places.server.kill();
+    await places.server.restart();
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2);
+    send("In short")(asked[1]!);
+    expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "In short" });
+    expect(places.model.asked[2]!.key).toBe(places.model.asked[1]!.key);
   });
 });
 

@@ -45,6 +45,8 @@ export type AssistantTool = { reference: string; approval?: Approval } & (
 /** Whether a person is asked before a call: always, or if this yields neither `false` nor `null`. */
 export type Approval = "always" | Template;
 
+export type LimitName = keyof AssistantLimits;
+
 export type AssistantLimits = {
   /** Calls of the model. */
   iterations: number;
@@ -54,6 +56,8 @@ export type AssistantLimits = {
   cost: number | undefined;
 };
 
+type OnLimit = "fail" | "answer" | "ask";
+
 type Assistant = {
   /** `{instructions, prompt or messages, model, temperature, maxTokens, seed}`. */
   arguments: Template;
@@ -61,8 +65,8 @@ type Assistant = {
   answer?: { schema: JsonObject; check: SchemaCheck };
   tools: readonly AssistantTool[];
   limits: AssistantLimits;
-  /** At a limit the model is asked once more, without tools. */
-  answersAtLimit: boolean;
+  /** At a limit: the error; one more question without tools; or a person is asked for more. */
+  onLimit: OnLimit;
 };
 
 const DEFAULTS: AssistantLimits = {
@@ -143,11 +147,20 @@ const TOOLS = list(
   { maxItems: LIMITS.assistantTools, "x-value": "assistantTools" },
 );
 
+/** The maximum that an author may write. */
+export const MAX_LIMITS: Readonly<Record<LimitName, number>> = {
+  iterations: LIMITS.assistantIterations,
+  toolCalls: LIMITS.assistantToolCalls,
+  tokens: LIMITS.assistantTokens,
+  seconds: LIMITS.assistantSeconds,
+  cost: Infinity,
+};
+
 const LIMIT_PROPERTIES: Properties = {
-  iterations: whole(LIMITS.assistantIterations),
-  toolCalls: whole(LIMITS.assistantToolCalls),
-  tokens: whole(LIMITS.assistantTokens),
-  seconds: whole(LIMITS.assistantSeconds),
+  iterations: whole(MAX_LIMITS.iterations),
+  toolCalls: whole(MAX_LIMITS.toolCalls),
+  tokens: whole(MAX_LIMITS.tokens),
+  seconds: whole(MAX_LIMITS.seconds),
   cost: { type: "number", exclusiveMinimum: 0, "x-say": "write a number above 0, in the currency of the connection" },
 };
 
@@ -165,7 +178,7 @@ export const assistantTask = {
     ...ASKED,
     tools: TOOLS,
     limits: object("limits", LIMIT_PROPERTIES),
-    onLimit: fixed(["fail", "answer"]),
+    onLimit: fixed(["fail", "answer", "ask"]),
   },
   required: [],
   oneOfKeys: ["prompt", "messages"],
@@ -189,7 +202,7 @@ export const assistantTask = {
       })),
       tools: ((tools ?? []) as JsonObject[]).map((tool, index) => compileTool(tool, named, `${place}/tools/${index}`)),
       limits: { ...DEFAULTS, ...(limits as Partial<AssistantLimits> | undefined) },
-      answersAtLimit: onLimit === "answer",
+      onLimit: (onLimit as OnLimit | undefined) ?? "fail",
     };
   },
 } satisfies Kind;

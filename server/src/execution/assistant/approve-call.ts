@@ -45,8 +45,7 @@ export async function approvedCall(
   );
   if (outcome.error) throw outcome.error;
   const { approved, comment, answer } = outcome.output as unknown as Decision;
-  // A person who decided in an earlier try took none of this one's time.
-  const waitedMs = Math.max(0, outcome.step.finishedAt! - Math.max(outcome.step.startedAt, frame.step.startedAt));
+  const waitedMs = outcome.step.finishedAt! - outcome.step.startedAt;
   if (!approved) return { refusal: `A person refused this call${comment === null ? "." : `: ${comment}`}`, waitedMs };
   const changed = changedArguments(answer);
   if (changed === undefined || isDeepStrictEqual(changed, given)) return { arguments: given, waitedMs };

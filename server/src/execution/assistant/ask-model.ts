@@ -1,6 +1,6 @@
 /** One question of an assistant to its model, in a step of its own. */
 import type { BodyOf } from "../../definition/program.ts";
-import type { AssistantLimits } from "../../definition/tasks/assistant.ts";
+import type { LimitName } from "../../definition/tasks/assistant.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { objectIn, valueIn } from "../../llm/answer.ts";
@@ -26,12 +26,13 @@ export type Asked = {
   schema?: JsonObject;
   /** With those that the author left out. */
   limits: JsonObject;
+  /** The amounts that people have added to the limits. */
+  granted?: Record<string, number>;
 };
 
 type Question = {
   asked: Asked;
   conversation: Conversation;
-  limits: AssistantLimits;
   tools: readonly Tool[];
   /** The answer's schema, if the answer must fit it now. */
   mustFit: BodyOf<"assistant">["answer"] | undefined;
@@ -51,9 +52,16 @@ export const askModel = (models: AskModels, frame: Frame, question: Question): P
     },
     async perform(_, context) {
       const { asked, conversation, tools } = question;
-      const { connection, instructions: system, messages: _messages, limits: _limits, ...rest } = asked;
+      const {
+        connection,
+        instructions: system,
+        messages: _messages,
+        limits: _limits,
+        granted: _granted,
+        ...rest
+      } = asked;
       const line = await ModelLine.open(models, frame, context, connection);
-      const most = mostTokens(question, line.connection.prices);
+      const most = mostTokens(frame.step, question, line.connection.prices);
       const answer = await line.ask({
         ...rest,
         ...(system !== undefined && { system }),
@@ -62,7 +70,7 @@ export const askModel = (models: AskModels, frame: Frame, question: Question): P
         ...(tools.length > 0 && { tools }),
         idempotencyKey: context.idempotencyKey,
       });
-      const turn = await turnOf(line, answer, { ...question, ...most }).catch((error: unknown) => {
+      const turn = await turnOf(frame.step, line, answer, { ...question, ...most }).catch((error: unknown) => {
         noteUnused(frame.step, answer, line.connection.prices);
         throw error;
       });
@@ -77,12 +85,19 @@ function noteUnused({ state }: JournalStep, { usage }: ModelAnswer, prices: Mode
   state.unused = { count: 1, tokens, cost: prices ? costOf(usage, prices) : 0, currency: prices && prices.currency };
 }
 
+/** The error of a limit, which the question's step remembers. */
+export function limitError(step: JournalStep, limit: LimitName, sentence: string): WorkflowError {
+  step.state.reached = limit;
+  return WorkflowError.of("limit", sentence);
+}
+
 /** `cap`: the limit that leaves less than what the author allows an answer. */
 type Most = { maxTokens: number | undefined; cap?: "tokens" | "cost" };
 
 /** The answer's maximum: the author's, or what the limits leave. Throws `limit` and `configuration`. */
-function mostTokens({ asked, conversation, limits, isLast }: Question, prices: ModelPrices | null): Most {
+function mostTokens(step: JournalStep, { asked, conversation, isLast }: Question, prices: ModelPrices | null): Most {
   const { maxTokens } = asked;
+  const { limits } = conversation;
   if (isLast) return { maxTokens: maxTokens ?? CAPPED_TOKENS };
   let cap: NonNullable<Most["cap"]> = "tokens";
   let left = conversation.leftTokens;
@@ -90,7 +105,7 @@ function mostTokens({ asked, conversation, limits, isLast }: Question, prices: M
     if (!prices) throw WorkflowError.of("configuration", "limits.cost needs the prices of the model connection");
     const input = costOf({ inputTokens: conversation.nextTokens, outputTokens: 0, cachedInputTokens: 0 }, prices);
     const affordable = limits.cost - conversation.cost - input;
-    if (affordable <= 0) throw WorkflowError.of("limit", conversation.sentenceOf("cost", limits.cost));
+    if (affordable <= 0) throw limitError(step, "cost", conversation.sentenceOf("cost"));
     const tokens = prices.outputPerMillion > 0 ? (affordable / prices.outputPerMillion) * 1_000_000 : Infinity;
     if (tokens < left) [left, cap] = [Math.max(1, Math.floor(tokens)), "cost"];
   }
@@ -98,12 +113,13 @@ function mostTokens({ asked, conversation, limits, isLast }: Question, prices: M
 }
 
 async function turnOf(
+  step: JournalStep,
   line: ModelLine,
   answer: ModelAnswer,
-  { conversation, limits, mustFit, maxTokens, cap, isLast }: Question & Most,
+  { conversation, mustFit, maxTokens, cap, isLast }: Question & Most,
 ): Promise<Turn> {
   if (answer.finish === "length" && cap !== undefined)
-    throw WorkflowError.of("limit", `${conversation.sentenceOf(cap, limits[cap]!)}; the last answer was cut by it`);
+    throw limitError(step, cap, `${conversation.sentenceOf(cap)}; the last answer was cut by it`);
   const text = await line.textOf(answer, maxTokens);
   const toolCalls: Wish[] = [];
   for (const { id, name, arguments: given, sign } of isLast ? [] : answer.toolCalls) {

@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { BodyOf } from "../../definition/program.ts";
+import { MAX_LIMITS, type LimitName } from "../../definition/tasks/assistant.ts";
 import { quote } from "../../definition/text/problem.ts";
 import { WorkflowError, lastSegment } from "../../definition/workflow-error.ts";
 import type { RunId } from "../../lib/ids.ts";
@@ -17,10 +18,11 @@ import { ownKey } from "../journal/step-keys.ts";
 import { withDeadline } from "../scope.ts";
 import { runTogether } from "../side-by-side.ts";
 import { ownSteps, type OwnOutcome, type OwnStep } from "../steps.ts";
-import { askModel, misfitOf, type Asked } from "./ask-model.ts";
+import { askModel, limitError, misfitOf, type Asked } from "./ask-model.ts";
+import { askMore } from "./ask-more.ts";
 import { approvedCall, type Approved } from "./approve-call.ts";
 import { callTool, type Reach } from "./call-tool.ts";
-import { Conversation, type Turn, type Wish } from "./conversation.ts";
+import { Conversation, type Reached, type Turn, type Wish } from "./conversation.ts";
 import { listTools } from "./list-tools.ts";
 import { agentForms, offeredTools, type OfferedTool } from "./offered-tools.ts";
 
@@ -49,6 +51,9 @@ export class Assistant {
   #conversation!: Conversation;
   /** The end of `limits.seconds`, ms. */
   #until: number | undefined;
+  /** How many times a person was asked for more of each limit. */
+  readonly #asks = new Map<LimitName, number>();
+  readonly #granted: Partial<Record<LimitName, number>> = {};
   #trouble: { kind: Trouble | null; times: number } = { kind: null, times: 0 };
   /** The next steps follow this: the question of the assistant, then the newest answer of the model. */
   #follows = "";
@@ -61,14 +66,13 @@ export class Assistant {
     this.#body = body;
     this.#asked = frame.step.input as unknown as Asked;
     this.#own = this.#inConversation(ownSteps(frame, (before) => this.#isKept(before)));
-    const { seconds } = body.limits;
-    this.#until = seconds && frame.step.startedAt + seconds * 1_000;
   }
 
   async answer(): Promise<Json> {
     this.#follows = this.#hash();
     const { step } = this.#frame;
     const { limits, answer } = this.#body;
+    this.#until = limits.seconds && this.#since() + limits.seconds * 1_000;
     const forms = step.state.assistant?.forms ?? (await agentForms(this.#frame, this.#body));
     const listing: OwnStep = (what, work) => this.#own(what, (own) => this.#inTime(own, this.#until, work));
     this.#tools = await offeredTools(this.#body, forms, (server, index) =>
@@ -79,14 +83,18 @@ export class Assistant {
     for (;;) {
       const unused = this.#unusedBefore(this.#before(keyOfModel(this.#conversation.modelCalls + 1)));
       if (unused) this.#conversation.addUnused(unused);
-      const limit = this.#reached();
-      if (limit !== undefined) return this.#endAt(limit);
+      const before = await this.#stopped(() => this.#reached());
+      if (before) return this.#endAt(before);
       const turn = await this.#ask(false);
-      if (typeof turn === "string") return this.#endAt(turn);
+      if ("sentence" in turn) {
+        const stopped = await this.#askMore(turn);
+        if (!stopped) continue;
+        return this.#endAt(stopped);
+      }
       const { text, toolCalls } = turn;
       if (toolCalls.length > 0) {
-        const limit = await this.#callAll(toolCalls);
-        if (limit !== undefined) return this.#endAt(limit);
+        const reached = await this.#callAll(toolCalls);
+        if (reached) return this.#endAt(reached);
         continue;
       }
       if (!answer) return text;
@@ -138,27 +146,95 @@ export class Assistant {
   }
 
   #hash(): string {
-    const { input, state } = this.#frame.step;
-    return hash("sha256", JSON.stringify([input, state.assistant?.forms]), "base64url").slice(0, HASH_CHARACTERS);
+    const { granted: _, ...asked } = this.#asked;
+    const { forms } = this.#frame.step.state.assistant ?? {};
+    return hash("sha256", JSON.stringify([asked, forms]), "base64url").slice(0, HASH_CHARACTERS);
   }
 
-  /** The sentence about a limit that is reached. */
-  #reached(): string | undefined {
+  /** When the first try asked this, ms. */
+  #since(): number {
+    const { execution, step } = this.#frame;
+    if (step.state.conversation?.hash !== this.#follows) {
+      step.state.conversation = { hash: this.#follows, since: step.startedAt };
+      execution.journal.touch(step);
+    }
+    return step.state.conversation.since;
+  }
+
+  #reached(): Reached | undefined {
     const { execution, step } = this.#frame;
     const ended = step.state.assistant?.ended;
-    if (ended?.after === this.#conversation.modelCalls) return ended.limit;
-    const limit = this.#conversation.reached();
-    if (limit !== undefined || this.#until === undefined || execution.now() < this.#until) return limit;
+    if (ended?.after === this.#conversation.modelCalls) return { limit: undefined, sentence: ended.limit, needed: 0 };
+    const reached = this.#conversation.reached();
+    if (reached || this.#until === undefined || execution.now() < this.#until) return reached;
     // A question that was begun in time is over, or its own step says that it came too late.
-    return this.#isBegun(keyOfModel(this.#conversation.modelCalls + 1)) ? undefined : this.#late();
+    const isBegun = this.#isBegun(keyOfModel(this.#conversation.modelCalls + 1));
+    return isBegun ? undefined : this.#conversation.reachedOf("seconds");
+  }
+
+  /** The limit that ends this: a person is asked for more, where the author wants that, until it is not reached any longer. */
+  async #stopped(look: () => Reached | undefined): Promise<Reached | undefined> {
+    for (;;) {
+      const reached = look();
+      const stopped = reached && (await this.#askMore(reached));
+      if (!reached || stopped) return stopped;
+    }
+  }
+
+  /** Undefined: a person has raised the limit. Else the limit, with what the person said. */
+  async #askMore(reached: Reached): Promise<Reached | undefined> {
+    const { limit, sentence, needed } = reached;
+    if (this.#body.onLimit !== "ask" || limit === undefined) return reached;
+    const { limits, used, currency } = this.#conversation;
+    const room = MAX_LIMITS[limit] - limits[limit]!;
+    if (needed > room) return reached;
+    const times = this.#asks.get(limit) ?? 0;
+    this.#asks.set(limit, times + 1);
+    const more = await askMore(this.#own, {
+      name: this.#frame.task.name,
+      limit,
+      value: limits[limit]!,
+      written: this.#body.limits[limit]!,
+      needed,
+      room,
+      currency,
+      context: { reached: sentence, used: { ...used, ...this.#usedSeconds() } },
+      times,
+    });
+    if ("refusal" in more) return { ...reached, limit: undefined, sentence: `${sentence}; ${more.refusal}` };
+    this.#raise(limit, more);
+    return undefined;
+  }
+
+  #usedSeconds(): { seconds?: number } {
+    const { seconds } = this.#conversation.limits;
+    if (seconds === undefined) return {};
+    return { seconds: seconds - Math.round((this.#until! - this.#frame.execution.now()) / 1_000) };
+  }
+
+  /** The time in which the person decided does not count. The step shows what was added. */
+  #raise(
+    limit: LimitName,
+    { amount, waitedMs, decidedAt }: { amount: number; waitedMs: number; decidedAt: number },
+  ): void {
+    const { execution, step } = this.#frame;
+    const { limits } = this.#conversation;
+    limits[limit] = limits[limit]! + amount;
+    if (this.#until !== undefined) this.#until += waitedMs;
+    if (limit === "seconds") this.#until = Math.max(this.#until!, decidedAt) + amount * 1_000;
+    const granted = (this.#granted[limit] ?? 0) + amount;
+    this.#granted[limit] = granted;
+    const shown = (step.input as Asked).granted;
+    if ((shown?.[limit] ?? 0) >= granted) return;
+    step.input = { ...this.#asked, granted: { ...this.#granted } };
+    execution.journal.touch(step);
   }
 
   #late(): string {
-    const seconds = this.#body.limits.seconds!;
     const conversation = this.#conversation as Conversation | undefined;
     return (
-      conversation?.sentenceOf("seconds", seconds) ??
-      `limits.seconds (${seconds}) is reached: no server listed its tools in time`
+      conversation?.sentenceOf("seconds") ??
+      `limits.seconds (${this.#body.limits.seconds}) is reached: no server listed its tools in time`
     );
   }
 
@@ -169,10 +245,10 @@ export class Assistant {
   }
 
   /** Throws `limit`, or asks a last question without tools. */
-  async #endAt(limit: string): Promise<Json> {
+  async #endAt({ sentence: limit }: Reached): Promise<Json> {
     const { execution, step } = this.#frame;
-    const { answersAtLimit, answer } = this.#body;
-    if (!answersAtLimit) throw WorkflowError.of("limit", limit);
+    const { onLimit, answer } = this.#body;
+    if (onLimit !== "answer") throw WorkflowError.of("limit", limit);
     const after = this.#conversation.modelCalls;
     if (step.state.assistant?.ended === undefined) {
       step.state.assistant = { ...step.state.assistant, ended: { after, limit } };
@@ -181,25 +257,28 @@ export class Assistant {
     this.#conversation.say("A limit is reached: no tool can be called any more. Answer now, with what is known.");
     this.#mustFit = true;
     const turn = await this.#ask(true);
-    if (typeof turn === "string") throw WorkflowError.of("limit", turn);
+    if ("sentence" in turn) throw WorkflowError.of("limit", turn.sentence);
     return answer ? valueIn(turn.text)! : turn.text;
   }
 
-  /** A turn, or the sentence about a limit. */
-  async #ask(isLast: boolean): Promise<Turn | string> {
-    const { limits, answer } = this.#body;
+  async #ask(isLast: boolean): Promise<Turn | Reached> {
+    const { answer } = this.#body;
     const conversation = this.#conversation;
     const key = keyOfModel(++conversation.modelCalls);
     const tools = isLast ? [] : [...this.#tools.values()].map(specOf);
     const outcome = await this.#own({ name: "model", kind: "model", key }, (own) => {
       const mustFit = this.#mustFit ? answer : undefined;
       const ask = (frame: Frame): Promise<Json> =>
-        askModel(this.#reach.models, frame, { asked: this.#asked, conversation, limits, tools, mustFit, isLast });
+        askModel(this.#reach.models, frame, { asked: this.#asked, conversation, tools, mustFit, isLast });
       return isLast ? ask(own) : this.#inTime(own, this.#until, ask);
     });
     if (outcome.error) {
       if (lastSegment(outcome.error.fields.type) !== "limit") throw outcome.error;
-      return outcome.error.fields.detail!;
+      const { reached: limit, unused } = outcome.step.state;
+      // The question itself was counted.
+      if (unused) conversation.addUnused({ ...unused, count: 0 });
+      const { needed } = limit ? conversation.reachedOf(limit) : { needed: 0 };
+      return { limit, sentence: outcome.error.fields.detail!, needed };
     }
     const turn = outcome.output as unknown as Turn;
     this.#follows = `${key} ${outcome.step.attempt}`;
@@ -210,21 +289,25 @@ export class Assistant {
   #inTime(own: Frame, until: number | undefined, work: (frame: Frame) => Promise<Json>): Promise<Json> {
     if (until === undefined) return work(own);
     const { clock } = own.execution.shared;
-    const late = (): WorkflowError => WorkflowError.of("limit", this.#late());
+    const late = (): WorkflowError => limitError(own.step, "seconds", this.#late());
     return withDeadline(clock, own.scope, until, (scope) => work({ ...own, scope }), late);
   }
 
-  /** Calls the tools of one answer. Returns the sentence about a limit. */
-  async #callAll(calls: readonly Wish[]): Promise<string | undefined> {
+  /** Calls the tools of one answer, or returns the limit that does not allow it. */
+  async #callAll(calls: readonly Wish[]): Promise<Reached | undefined> {
     const conversation = this.#conversation;
-    const { toolCalls: most } = this.#body.limits;
-    if (conversation.toolCalls + calls.length > most) {
-      const limit = `${conversation.sentenceOf("toolCalls", most)}, and the model asks for ${calls.length} more`;
+    const stopped = await this.#stopped(() => {
+      const needed = conversation.toolCalls + calls.length - conversation.limits.toolCalls;
+      if (needed <= 0) return undefined;
+      const reached = conversation.reachedOf("toolCalls", needed);
+      return { ...reached, sentence: `${reached.sentence}, and the model asks for ${calls.length} more` };
+    });
+    if (stopped) {
       conversation.addResults(
         calls,
         calls.map(() => "Not called: the limit of tool calls is reached."),
       );
-      return limit;
+      return stopped;
     }
     conversation.toolCalls += calls.length;
     const said = await this.#callTogether(calls);

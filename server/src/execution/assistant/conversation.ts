@@ -1,6 +1,6 @@
 /** The conversation of an assistant with its model and tools, and what it has used. Made again from the steps that are over. */
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import type { AssistantLimits } from "../../definition/tasks/assistant.ts";
+import type { AssistantLimits, LimitName } from "../../definition/tasks/assistant.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Tokens } from "../../llm/connection.ts";
 import { unread, type AskedMessage, type UnreadMessage } from "../calls/model/messages.ts";
@@ -17,6 +17,12 @@ export type Turn = {
   usage: Tokens & { cost: number | null; currency: string | null };
 };
 
+/**
+ * A limit that allows nothing further, and the least that it would have to be raised by. `limit` undefined: it is none of the
+ * author's, but a budget's.
+ */
+export type Reached = { limit: LimitName | undefined; sentence: string; needed: number };
+
 /** A model's tokens have about this many bytes; more in most languages, so that too many are expected rather than too few. */
 const BYTES_PER_TOKEN = 3;
 
@@ -25,7 +31,8 @@ const FILE_TOKENS = 2_000;
 
 export class Conversation {
   readonly messages: UnreadMessage[] = [];
-  readonly #limits: AssistantLimits;
+  /** The author's, and what people have added to them. */
+  readonly limits: AssistantLimits;
   /** Calls of the model that were begun, and calls of tools. */
   modelCalls = 0;
   toolCalls = 0;
@@ -39,7 +46,7 @@ export class Conversation {
 
   /** `told`: what the model reads besides the messages. */
   constructor(limits: AssistantLimits, asked: readonly AskedMessage[], told: string) {
-    this.#limits = limits;
+    this.limits = { ...limits };
     this.#unreadBytes = Buffer.byteLength(told);
     for (const [index, message] of unread(asked).entries()) this.#add(message, asked[index]!.content);
     const files = asked.reduce((sum, message) => sum + (message.files?.length ?? 0), 0);
@@ -80,7 +87,7 @@ export class Conversation {
   addChild(usage: ChildUsage | null): void {
     if (!usage) return;
     this.tokens += usage.inputTokens + usage.outputTokens;
-    if (this.#limits.cost === undefined) return;
+    if (this.limits.cost === undefined) return;
     if (usage.cost === null || (this.currency !== null && usage.currency !== this.currency))
       throw WorkflowError.of(
         "configuration",
@@ -106,23 +113,44 @@ export class Conversation {
 
   /** About how many tokens the next answer may have. */
   get leftTokens(): number {
-    return this.#limits.tokens - this.tokens - this.nextTokens;
+    return this.limits.tokens - this.tokens - this.nextTokens;
   }
 
-  /** The sentence about a limit that allows no further question. `seconds` is of the clock. */
-  reached(): string | undefined {
-    const { iterations, tokens, cost } = this.#limits;
-    if (this.#iterations >= iterations) return this.sentenceOf("iterations", iterations);
-    if (this.leftTokens < 1) return this.sentenceOf("tokens", tokens);
-    if (cost !== undefined && this.cost >= cost) return this.sentenceOf("cost", cost);
-    return undefined;
+  /** The limit that allows no further question. `seconds` is of the clock. */
+  reached(): Reached | undefined {
+    const { iterations, cost } = this.limits;
+    if (this.#iterations >= iterations) return this.reachedOf("iterations");
+    if (this.leftTokens < 1) return this.reachedOf("tokens");
+    return cost !== undefined && this.cost >= cost ? this.reachedOf("cost") : undefined;
   }
 
-  sentenceOf(limit: keyof AssistantLimits, value: number): string {
+  /** `needed`: of tool calls. */
+  reachedOf(limit: LimitName, needed = this.#neededOf(limit)): Reached {
+    return { limit, sentence: this.sentenceOf(limit), needed };
+  }
+
+  #neededOf(limit: LimitName): number {
+    if (limit === "iterations") return Math.max(1, this.#iterations - this.limits.iterations + 1);
+    if (limit === "tokens") return Math.max(1, 1 - this.leftTokens);
+    return limit === "cost" ? 0 : 1;
+  }
+
+  sentenceOf(limit: LimitName): string {
     const cost = this.currency === null ? "" : `, ${round(this.cost)} ${this.currency}`;
     const used = `${this.#iterations} iterations, ${this.toolCalls} tool calls, ${this.tokens} tokens${cost}`;
     const next = limit === "tokens" ? `, and about ${this.nextTokens} more with the next question` : "";
-    return `limits.${limit} (${value}) is reached: so far ${used}${next}`;
+    return `limits.${limit} (${this.limits[limit]}) is reached: so far ${used}${next}`;
+  }
+
+  /** The use that stands against the limits. */
+  get used(): JsonObject {
+    const { toolCalls, tokens, currency } = this;
+    return {
+      iterations: this.#iterations,
+      toolCalls,
+      tokens,
+      ...(currency !== null && { cost: round(this.cost), currency }),
+    };
   }
 }
 

@@ -148,7 +148,9 @@ export class Journal {
     if (before) {
       // A caught error ended the attempt, whatever came of `catch.do`. A pause before another try is no attempt.
       if (!isBetweenTries(before.state)) this.recordAttempt(before, before.state.caught ?? before.error, now);
-      Object.assign(before, { status: "running", round, state: {}, error: null, startedAt: now, finishedAt: null });
+      const { conversation } = before.state;
+      const state = conversation ? { conversation } : {};
+      Object.assign(before, { status: "running", round, state, error: null, startedAt: now, finishedAt: null });
       before.input = before.output = before.outputText = undefined;
       return this.#opened(before);
     }

@@ -66,7 +66,7 @@ export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined,
     const hasResult = step.status !== "cancelled" && step !== failed && !aroundFailed.has(step.key);
     if (!isReached(step, open) || (hasResult && !aroundFrom.has(step.key))) return copy;
     const isBegun = aroundFrom.has(step.key) || begun.has(step.key);
-    const state = isBegun ? begunState(step, from) : {};
+    const state = isBegun ? begunState(step, from, now) : {};
     const reopened: JournalStep = {
       ...copy,
       status: "running",
@@ -95,14 +95,18 @@ function isReached({ key, round }: JournalStep, open: ReadonlyMap<string, Journa
   return isWithin(parent, way) && round === roundInside(parent, way);
 }
 
-/** The state that the steps inside depend on. Times and tries are counted from the beginning again. */
-function begunState(step: JournalStep, from: JournalStep | undefined): StepState {
-  const { items, taskInput, try: number, caught, caughtAt, tryStartedAt, call, assistant } = step.state;
+/**
+ * The state that the steps inside depend on. Times and tries are counted from the beginning again, except a conversation's: of it
+ * all is kept until `from`, with the time that it took.
+ */
+function begunState(step: JournalStep, from: JournalStep | undefined, now: number): StepState {
+  const { items, taskInput, try: number, caught, caughtAt, tryStartedAt, call, assistant, conversation } = step.state;
   const isCaught = caught !== undefined && (!from || !encloses(step, from) || wayInto(step, from.key) === "catch");
   return {
     ...(items && { items }),
     ...(taskInput !== undefined && { taskInput }),
     ...(assistant?.forms && { assistant: { forms: assistant.forms } }),
+    ...(conversation && from && { conversation: movedTo(now - from.startedAt, conversation) }),
     ...(number !== undefined && { try: number, firstTry: number }),
     // The try that it ended is not tried again, and is shown as it was.
     ...(isCaught && {
@@ -113,6 +117,11 @@ function begunState(step: JournalStep, from: JournalStep | undefined): StepState
     }),
   };
 }
+
+const movedTo = (
+  laterMs: number,
+  { hash, since }: NonNullable<StepState["conversation"]>,
+): NonNullable<StepState["conversation"]> => ({ hash, since: since + laterMs });
 
 /** `$context` as the kept steps left it. A step ends after those inside it. */
 export function contextOf(kept: JournalStep[]): { context?: Json } {

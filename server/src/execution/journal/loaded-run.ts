@@ -4,6 +4,7 @@ import type { ApprovalId, RunId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { StepStatus } from "../../storage/schema.ts";
+import type { LimitName } from "../../definition/tasks/assistant.ts";
 import type { Tool } from "../../llm/call-model.ts";
 import type { StepRow } from "./columns.ts";
 import type { HttpResponse, Run, RunError, WholeRun } from "../run/run.ts";
@@ -100,6 +101,10 @@ export type StepState = {
   context?: Json;
   /** An assistant's: the agents that are its tools, and the limit that ended its loop, after so many questions to the model. */
   assistant?: { forms?: Record<string, Tool>; ended?: { after: number; limit: string } };
+  /** An assistant's: a hash of what it asks, and when a try first asked it, ms. Another try finds it again. */
+  conversation?: { hash: string; since: number };
+  /** For an assistant's own step: the limit that ended it. */
+  reached?: LimitName;
   /** For an assistant's own step: the answer of the model that led to it. Before the first one, a hash of what is asked. */
   follows?: string;
   /** Answers of a model that were of no use: those of earlier tries, and that of this one. */

@@ -1,5 +1,5 @@
 /** An assistant as a conversation: what it was asked, what its model said, and the tools that it called. */
-import { useMemo, useState } from "react";
+import { useEffect, useEffectEvent, useMemo, useState } from "react";
 import { Button } from "@mantine/core";
 import type { StepRowFragment } from "../../api/documents.ts";
 import { refusalIn } from "../../api/refusal.ts";
@@ -14,7 +14,7 @@ import classes from "./conversation.module.css";
 import { Limits, type AssistantLimits } from "./limits.tsx";
 import { LiveText } from "./live-text.tsx";
 import { ToolCall, type Wish } from "./tool-call.tsx";
-import { turnsOf, type Turn } from "./turns.ts";
+import { limitAsksOf, turnsOf, type LimitAsk, type Turn } from "./turns.ts";
 import { useSaid } from "./use-said.ts";
 
 /** The newest ones, at first: each is read by itself. */
@@ -29,6 +29,8 @@ type Asked = {
   /** `files`: their URLs. */
   messages: { role: string; content: string; files?: string[] }[];
   limits?: AssistantLimits;
+  /** The amounts that people have added to the limits. */
+  granted?: AssistantLimits;
 };
 /** The output of a model's step. */
 type Answer = { text: string; toolCalls: Wish[]; usage: ModelUsage };
@@ -48,13 +50,15 @@ type Props = {
 
 export function Conversation({ step, steps, texts, said, usage, now, onChoose }: Props) {
   const turns = useMemo(() => turnsOf(steps, step.number), [steps, step.number]);
+  const asks = useMemo(() => limitAsksOf(steps, step.number), [steps, step.number]);
   const [most, setMost] = useState(TURNS);
   const [{ data, error }, readAgain] = useSaid(step, step.startedAt !== null);
   const asked = data?.input as Asked | undefined;
+  useReadWhenRaised(asks, readAgain);
   const earlier = Math.max(0, turns.length - most);
   return (
     <div className={classes["conversation"]}>
-      <Limits {...{ step, turns, usage, now }} limits={asked?.limits ?? {}} />
+      <Limits {...{ step, turns, asks, usage, now }} limits={asked?.limits ?? {}} granted={asked?.granted ?? {}} />
       {error && <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />}
       <ol className={classes["turns"]}>
         {asked && <Opening {...asked} />}
@@ -70,18 +74,48 @@ export function Conversation({ step, steps, texts, said, usage, now, onChoose }:
             </Button>
           </li>
         )}
-        {turns.slice(earlier).map((turn) => (
-          <ModelTurn
-            key={turn.model.number}
-            turn={turn}
-            text={texts.get(turn.model.number)}
-            {...{ said, now, onChoose }}
-          />
-        ))}
+        {inOrder(turns.slice(earlier), asks).map((part) =>
+          "limit" in part ? (
+            <AskedForMore key={part.step.number} ask={part} said={said.get(part.step.number)} />
+          ) : (
+            <ModelTurn
+              key={part.model.number}
+              turn={part}
+              text={texts.get(part.model.number)}
+              {...{ said, now, onChoose }}
+            />
+          ),
+        )}
       </ol>
     </div>
   );
 }
+
+/** The step's input says what was added, once it is decided. */
+function useReadWhenRaised(asks: readonly LimitAsk[], readAgain: () => void): void {
+  const decided = asks.filter(({ step }) => step.finishedAt !== null).length;
+  const read = useEffectEvent(readAgain);
+  useEffect(() => {
+    if (decided > 0) read();
+  }, [decided]);
+}
+
+/** The turns that are shown, and the questions about limits after the first of them. */
+function inOrder(turns: readonly Turn[], asks: readonly LimitAsk[]): (Turn | LimitAsk)[] {
+  const first = turns[0]?.model.number ?? 0;
+  const numberOf = (part: Turn | LimitAsk): number => ("limit" in part ? part.step.number : part.model.number);
+  return [...turns, ...asks.filter(({ step }) => step.number > first)].toSorted((a, b) => numberOf(a) - numberOf(b));
+}
+
+/** The words of a limit: what there may be more of. */
+const OF_LIMITS: Readonly<Record<string, string>> = { iterations: "questions", toolCalls: "tool calls" };
+
+const AskedForMore = ({ ask: { step, limit }, said }: { ask: LimitAsk; said: string | undefined }) => (
+  <li className={classes["turn"]}>
+    <p className="dim">Asked a person for more {OF_LIMITS[limit] ?? limit}</p>
+    <p>{said ?? (step.finishedAt === null ? "waits for a person" : "…")}</p>
+  </li>
+);
 
 const ROLES: Readonly<Record<string, string>> = { system: "Instructions", user: "Asked", assistant: "Model" };
 

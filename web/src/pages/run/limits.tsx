@@ -4,7 +4,7 @@ import { countText } from "../../lib/counts.ts";
 import { costText, type ModelUsage } from "../../lib/model-usage.ts";
 import { durationText } from "../../lib/times.ts";
 import classes from "./conversation.module.css";
-import { callCount, workedMs, type Turn } from "./turns.ts";
+import { callCount, workedMs, type LimitAsk, type Turn } from "./turns.ts";
 
 export type AssistantLimits = {
   iterations?: number;
@@ -17,26 +17,35 @@ export type AssistantLimits = {
 type Props = {
   step: StepRowFragment;
   turns: readonly Turn[];
+  asks: readonly LimitAsk[];
+  /** As the author wrote them, and what people have added. */
   limits: AssistantLimits;
+  granted: AssistantLimits;
   /** Undefined: not known of the assistant alone. */
   usage: ModelUsage | null | undefined;
   now: number;
 };
 
-export function Limits({ step, turns, limits, usage, now }: Props) {
-  const { iterations, toolCalls, tokens, seconds, cost } = limits;
+export function Limits({ step, turns, asks, limits, granted, usage, now }: Props) {
+  const limitOf = (name: keyof AssistantLimits): number | undefined => {
+    const written = limits[name];
+    return written === undefined ? undefined : written + (granted[name] ?? 0);
+  };
+  const seconds = limitOf("seconds");
   const most = (limit: number | undefined, text: (limit: number) => string = countText): string =>
     limit === undefined ? "" : ` of ${text(limit)}`;
   const { currency = null } = usage ?? {};
   const spent = usage && costText(usage.cost, currency);
   const stands: readonly (readonly [string, string])[] = [
-    ["Questions", countText(turns.length) + most(iterations)],
-    ["Tool calls", countText(callCount(turns)) + most(toolCalls)],
-    ...(usage ? [["Tokens", countText(usage.inputTokens + usage.outputTokens) + most(tokens)] as const] : []),
-    ...(spent ? [["Cost", spent + most(cost, (limit) => costText(limit, currency)!)] as const] : []),
+    ["Questions", countText(turns.length) + most(limitOf("iterations"))],
+    ["Tool calls", countText(callCount(turns)) + most(limitOf("toolCalls"))],
+    ...(usage
+      ? [["Tokens", countText(usage.inputTokens + usage.outputTokens) + most(limitOf("tokens"))] as const]
+      : []),
+    ...(spent ? [["Cost", spent + most(limitOf("cost"), (limit) => costText(limit, currency)!)] as const] : []),
     ...(seconds === undefined
       ? []
-      : [["Time", durationText(workedMs(step, turns, now)) + most(seconds * 1_000, durationText)] as const]),
+      : [["Time", durationText(workedMs(step, turns, asks, now)) + most(seconds * 1_000, durationText)] as const]),
   ];
   return (
     <dl className={classes["limits"]}>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { StepRowFragment } from "../../api/documents.ts";
-import { callCount, isOnlyAsker, turnsOf, workedMs } from "./turns.ts";
+import { callCount, isOnlyAsker, limitAsksOf, turnsOf, workedMs } from "./turns.ts";
 
 const step = (number: number, kind: string, position: string, given: object = {}): StepRowFragment =>
   ({ number, kind, position, parentNumber: number === 1 ? null : 1, child: null, attempts: [], ...given }) as never;
@@ -43,7 +43,11 @@ test("calls belong to the question before them, by their place in its answer, ho
 });
 
 test("the time in which people decide does not count, and of questions at the same time the longest", () => {
-  expect(workedMs(STEPS[0]!, turnsOf(STEPS, 1), 0)).toBe(60_000);
+  expect(workedMs(STEPS[0]!, turnsOf(STEPS, 1), [], 0)).toBe(60_000);
+  const asked = [...STEPS, step(9, "approval", "work#1/steps/limit-toolCalls-1#1", at(60, 75))];
+  const asks = limitAsksOf(asked, 1);
+  expect(asks.map(({ limit, step: { number } }) => [limit, number])).toEqual([["toolCalls", 9]]);
+  expect(workedMs(asked[0]!, turnsOf(asked, 1), asks, 0)).toBe(45_000);
 });
 
 test("what a run used is its assistant's if nothing else in it asks models", () => {

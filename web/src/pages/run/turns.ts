@@ -30,13 +30,31 @@ export function turnsOf(steps: readonly StepRowFragment[], assistant: number): T
 
 const NONE: Turn["calls"] = new Map();
 
+/** `work#1/steps/limit-tokens-1#1`: a question to a person whether there may be more. */
+const OF_LIMIT = /\/limit-([a-zA-Z]+)-\d+#\d+$/;
+
+export type LimitAsk = { step: StepRowFragment; limit: string };
+
+export function limitAsksOf(steps: readonly StepRowFragment[], assistant: number): LimitAsk[] {
+  return steps.flatMap((step) => {
+    const [, limit] = (step.parentNumber === assistant && OF_LIMIT.exec(step.position)) || [];
+    return limit === undefined ? [] : [{ step, limit }];
+  });
+}
+
 export const callCount = (turns: readonly Turn[]): number => turns.reduce((sum, { calls }) => sum + calls.size, 0);
 
 /** Without the time in which people decided, which counts in no limit. Calls of one turn wait at the same time. */
-export function workedMs(assistant: StepRowFragment, turns: readonly Turn[], now: number): number {
+export function workedMs(
+  assistant: StepRowFragment,
+  turns: readonly Turn[],
+  asks: readonly LimitAsk[],
+  now: number,
+): number {
   const waited = turns.map(({ calls }) =>
     Math.max(0, ...calls.values().map(({ question }) => (question && tookOf(question, now)) ?? 0)),
   );
+  for (const { step } of asks) waited.push(tookOf(step, now) ?? 0);
   return Math.max(0, (tookOf(assistant, now) ?? 0) - waited.reduce((sum, ms) => sum + ms, 0));
 }
 

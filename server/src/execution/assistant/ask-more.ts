@@ -1,0 +1,59 @@
+/** Asks a person whether an assistant may go on beyond a limit, where the author wants that. */
+import type { LimitName } from "../../definition/tasks/assistant.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { askPerson, type Decision } from "../ask-person.ts";
+import type { OwnStep } from "../steps.ts";
+
+type Asking = {
+  /** The task's. */
+  name: string;
+  limit: LimitName;
+  /** Its value now, and as the author wrote it: the same again is proposed. */
+  value: number;
+  written: number;
+  /** The least that lets it go on, and the most that there may be more. */
+  needed: number;
+  room: number;
+  currency: string | null;
+  context: JsonObject;
+  /** How many times it was reached before. */
+  times: number;
+};
+
+/** `amount` to add to the limit, or why not. `decidedAt`, `waitedMs`: of the person. */
+export type More = { decidedAt: number; waitedMs: number } & ({ amount: number } | { refusal: string });
+
+const UNITS: Record<LimitName, string> = {
+  iterations: "questions to the model",
+  toolCalls: "tool calls",
+  tokens: "tokens",
+  seconds: "seconds",
+  cost: "of its currency",
+};
+
+/** The question is a step: its key names the limit, so no decision counts for another one. */
+export async function askMore(own: OwnStep, asking: Asking): Promise<More> {
+  const { name, limit, value, context, times } = asking;
+  const unit = limit === "cost" ? (asking.currency ?? UNITS.cost) : UNITS[limit];
+  const outcome = await own({ name: "limit", kind: "approval", key: `limit-${limit}-${times + 1}#1` }, (inner) =>
+    askPerson(inner, () => ({
+      question: `May ${name} go on beyond its limit of ${value} ${unit}?`,
+      context,
+      form: { type: "object", properties: { [limit]: fieldOf(asking, unit) }, required: [limit] },
+    })),
+  );
+  if (outcome.error) throw outcome.error;
+  const { approved, comment, answer } = outcome.output as unknown as Decision;
+  const { startedAt, finishedAt } = outcome.step;
+  const when = { decidedAt: finishedAt!, waitedMs: finishedAt! - startedAt };
+  if (!approved) return { ...when, refusal: `a person refused more${comment === null ? "" : `: ${comment}`}` };
+  // The form has the field, so an answer has it.
+  return { ...when, amount: Number((answer as JsonObject)[limit]) };
+}
+
+function fieldOf({ limit, written, needed, room }: Asking, unit: string): JsonObject {
+  const title = `More ${unit}`;
+  if (limit === "cost") return { type: "number", title, exclusiveMinimum: 0, default: written };
+  const proposed = Math.min(room, Math.max(written, needed));
+  return { type: "integer", title, minimum: needed, maximum: room, default: proposed };
+}
