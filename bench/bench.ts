@@ -2,7 +2,7 @@
  * `npm run bench`: the figures of README.md, measured and printed. Starts everything itself on loopback, in temporary
  * folders and on free ports; ends within forty minutes.
  *
- *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,overload,websockets,cron,events,webhooks,million,ui,growth   some of it
+ *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,overload,websockets,cron,events,webhooks,million,ui,streams,growth   some of it
  *     --case 'cancel|retry'   of growth only what this matches
  *     --quick     one short round: to see that it works, not for figures
  *     --against REF   the same load on this and another commit: three,call,start,webhook,event,memory
@@ -31,6 +31,7 @@ import { measureNeighbours } from "./neighbours.ts";
 import { measureOverload } from "./overload.ts";
 import { measureScale } from "./scale.ts";
 import { measureCall, measureStarts, measureThree, type Effort, type Measured, type Setting } from "./speed.ts";
+import { measureStreams } from "./streams.ts";
 import { measureSubscribers } from "./subscribers.ts";
 import { measureUi } from "./ui.ts";
 import { measureWebhooks } from "./webhooks.ts";
@@ -61,6 +62,7 @@ const ONCE = {
   ui: measureUi,
   llm: measureLlm,
   mcp: measureMcp,
+  streams: measureStreams,
   assistant: measureAssistant,
 };
 type Part = keyof typeof SPEED | keyof typeof ONCE | "growth";

@@ -2,9 +2,9 @@
  * Subscribers in a process of their own, so that neither their CPU nor their memory is the server's: graphql-transport-ws
  * as a browser speaks it, with as many subscriptions on each socket as asked for.
  */
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { WebSocket } from "ws";
+import { serveCommands, startClient, type Client } from "./client-process.ts";
 
 export type Commands = {
   /** Opens and signs in. */
@@ -33,9 +33,7 @@ export type Subscriber = {
   isComplete: boolean;
 };
 
-export type Client = {
-  send<Name extends keyof Commands>(name: Name, command: Commands[Name]): Promise<Answers[Name]>;
-} & AsyncDisposable;
+export type SubscribersClient = Client<Commands, Answers>;
 
 /** Connects and first events that one process has under way. */
 const IN_FLIGHT = 16;
@@ -169,42 +167,14 @@ class Subscribers {
   }
 }
 
-type Asked = { name: keyof Commands; command: never };
-type Answered = { answer?: object; error?: string };
-
-/** Starts the process. */
-export function startClient(): Client {
-  const child = fork(import.meta.filename, {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-    serialization: "advanced",
-  });
-  const ended = once(child, "exit");
-  let waiting: ((answered: Answered) => void) | undefined;
-  child.on("message", (answered: Answered) => waiting?.(answered));
-  child.once("exit", () => waiting?.({ error: "the subscribers' process ended" }));
-  return {
-    async send(name, command) {
-      const { answer, error } = await new Promise<Answered>((resolve) => {
-        waiting = resolve;
-        child.send({ name, command });
-      });
-      if (!answer) throw new Error(`subscribers: ${error}`);
-      return answer as Answers[typeof name];
-    },
-    async [Symbol.asyncDispose]() {
-      if (child.connected) child.disconnect();
-      await ended;
-    },
-  };
-}
+export const startSubscribers = (): SubscribersClient => startClient<Commands, Answers>(import.meta.filename);
 
 if (import.meta.main) {
   const subscribers = new Subscribers();
-  process.once("disconnect", () => process.exit());
-  process.on("message", ({ name, command }: Asked) => {
-    subscribers[name](command).then(
-      (answer) => process.send!({ answer }),
-      (error: unknown) => process.send!({ error: String(error) }),
-    );
+  serveCommands({
+    connect: (command) => subscribers.connect(command),
+    subscribe: (command) => subscribers.subscribe(command),
+    finish: (command) => subscribers.finish(command),
+    close: () => subscribers.close(),
   });
 }

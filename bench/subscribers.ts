@@ -6,7 +6,13 @@ import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { cpuOf, memoryOf } from "./processes.ts";
 import type { Measured } from "./speed.ts";
-import { startClient, type Answers, type Client, type Commands, type Subscriber } from "./subscribers-client.ts";
+import {
+  startSubscribers,
+  type Answers,
+  type Commands,
+  type Subscriber,
+  type SubscribersClient,
+} from "./subscribers-client.ts";
 import { graphql, makeWorld, runToResult, type World } from "./world.ts";
 
 type Effort = { subscribers: number; runs: number; onOne: number };
@@ -20,7 +26,7 @@ const FINISH_TIMEOUT_MS = 60_000;
 const FIRST_EVENT = { most: 50 };
 const MEMORY = { most: 60 };
 
-type Subject = { server: Server; world: World & { agents: Record<"approve", string> }; clients: Client[] };
+type Subject = { server: Server; world: World & { agents: Record<"approve", string> }; clients: SubscribersClient[] };
 
 export async function measureSubscribers(generator: Generator, sinkUrl: string, isQuick = false): Promise<Measured> {
   const effort = isQuick ? QUICK : FULL;
@@ -29,7 +35,7 @@ export async function measureSubscribers(generator: Generator, sinkUrl: string, 
     using folder = temporaryFolder();
     await using server = await startServer({ folder: folder.path });
     await using stack = new AsyncDisposableStack();
-    const clients = Array.from({ length: PROCESSES }, () => stack.use(startClient()));
+    const clients = Array.from({ length: PROCESSES }, () => stack.use(startSubscribers()));
     const subject: Subject = { server, world: (await makeWorld(server, sinkUrl)) as Subject["world"], clients };
     await generator.run({ ...runToResult(server, subject.world, "three"), connections: 16, requests: 2_000 });
     // Before anything is measured: what the first sockets load and compile stays.
@@ -53,7 +59,7 @@ export function checkOpenFiles(sockets: number): void {
 }
 
 const ask = <Name extends keyof Commands>(
-  clients: Client[],
+  clients: SubscribersClient[],
   name: Name,
   command: Commands[Name],
 ): Promise<Answers[Name][]> => Promise.all(clients.map((client) => client.send(name, command)));

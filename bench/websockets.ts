@@ -10,7 +10,7 @@ import type { Generator } from "./load.ts";
 import { memoryOf, nanosecondsOf } from "./processes.ts";
 import { machine, today, writeResult } from "./report.ts";
 import type { Measured } from "./speed.ts";
-import { startClient } from "./subscribers-client.ts";
+import { startSubscribers } from "./subscribers-client.ts";
 import { checkOpenFiles } from "./subscribers.ts";
 import { makeWorld, runToResult, type World } from "./world.ts";
 
@@ -29,7 +29,7 @@ export async function measureWebSockets(generator: Generator, sinkUrl: string, i
   using folder = temporaryFolder();
   await using server = await startServer({ folder: folder.path });
   await using stack = new AsyncDisposableStack();
-  const clients = Array.from({ length: PROCESSES }, () => stack.use(startClient()));
+  const clients = Array.from({ length: PROCESSES }, () => stack.use(startSubscribers()));
   const worlds: World[] = [];
   while (worlds.length < ORGANIZATIONS + 1) worlds.push(await makeWorld(server, sinkUrl));
   const [other, ...owners] = worlds as [World, ...World[]];

@@ -93,6 +93,35 @@ describe("a text that is being written", () => {
     }
   });
 
+  test("is answered in the words of the client's query, each part as the first one", async () => {
+    const id = await begin();
+    const query = `subscription($id: ID!) { seen: runEvents(runId: $id) { last: revision again: revision ...part step { status } } }
+      fragment part on RunEvent { part: textDelta { __typename id: runId at: offset twice: offset number: stepNumber said: text } }`;
+    const events: Data[] = [];
+    const over = (async () => {
+      for await (const { data } of server.watch(query, { id })) events.push(data.seen);
+    })();
+    const parts = (): Data[] => events.filter(({ part }) => part);
+    const said = (): string => parts().reduce((sum, { part }) => sum + part.said, "");
+    let all = "";
+    for (const text of ["One", ' "two"', "\\ \n", "\u{1f600}", " five"]) {
+      all += text;
+      writing.text(text);
+      await eventually(() => said() === all);
+    }
+    writing.end();
+    await over;
+    const revision = parts()[0]!["last"];
+    let at = 0;
+    for (const event of parts()) {
+      const part = { __typename: "TextDelta", id, at, twice: at, number: 1, said: event["part"].said };
+      expect(event).toEqual({ last: revision, again: revision, part, step: null });
+      at += event["part"].said.length;
+    }
+    expect(said()).toBe(all);
+    expect(parts().length).toBeGreaterThan(2);
+  });
+
   test("is sent to nobody who does not ask for it", async () => {
     const id = await begin();
     const events: Data[] = [];

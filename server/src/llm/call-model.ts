@@ -113,7 +113,8 @@ async function streamed(
   asking: Asking,
 ): Promise<ModelAnswer> {
   try {
-    const { stream } = await model.doStream(options);
+    // With each event as it came: so it is seen what the package makes of which one.
+    const { stream } = await model.doStream({ ...options, includeRawChunks: true });
     const coming = new ComingAnswer(onDelta, asking);
     for await (const part of stream) coming.add(part);
     return coming.whole();
@@ -141,16 +142,28 @@ class ComingAnswer {
   constructor(onDelta: (text: string) => void, asking: Asking) {
     this.#onDelta = onDelta;
     this.#asking = asking;
+    const { stream } = asking.sockets;
+    if (stream)
+      stream.onKnown = ({ text, reasoning }) => {
+        this.#addText(text);
+        this.#keep(reasoning);
+      };
+  }
+
+  #addText(text: string): void {
+    if (text === "") return;
+    this.#keep(text);
+    this.#text.add(text);
+    this.#onDelta(text);
   }
 
   /** Throws OutboundError and LlmError. */
   add(part: LanguageModelV4StreamPart): void {
-    if (part.type === "text-delta") {
-      if (part.delta === "") return;
-      this.#keep(part.delta);
-      this.#text.add(part.delta);
-      this.#onDelta(part.delta);
-    } else if (part.type === "tool-input-delta" || part.type === "reasoning-delta") this.#keep(part.delta);
+    const known = this.#asking.sockets.stream?.known;
+    if (part.type === "raw") return known?.began(part.rawValue);
+    known?.made(part);
+    if (part.type === "text-delta") this.#addText(part.delta);
+    else if (part.type === "tool-input-delta" || part.type === "reasoning-delta") this.#keep(part.delta);
     else if (part.type === "tool-input-start") {
       if (++this.#begunCalls > LIMITS.modelToolCalls) throw tooManyCalls(this.#asking.host);
     } else if (part.type === "tool-call") this.#content.push(part);

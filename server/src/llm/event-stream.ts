@@ -1,24 +1,36 @@
 /**
- * A model's answer as it comes, event by event (text/event-stream), for a provider's package to parse. Events are given to it in small
- * pieces, in turns with other organizations, and the wire waits while the package is behind.
+ * A model's answer as it comes, event by event (text/event-stream), for a provider's package to parse, but for those whose meaning is known
+ * already (known-events.ts). They are read in turns with other organizations, and the wire waits while the package is behind.
  */
 import { LIMITS } from "../lib/limits.ts";
 import { tooLarge } from "../outbound/errors.ts";
 import type { BodySink } from "../outbound/outbound.ts";
+import { KnownEvents, type Texts } from "./known-events.ts";
 
 /** Parsed in one turn: a package takes about 10 µs for an event of 250 bytes. */
 const TURN_BYTES = 16 * 1_024;
 /** The wire waits while the package is this far behind. */
 const BEHIND_BYTES = 64 * 1_024;
 
-type Options = { host: string; turn: (() => Promise<void> | undefined) | undefined; left: () => void };
+type Options = {
+  host: string;
+  turn: (() => Promise<void> | undefined) | undefined;
+  /** Called when nothing more of the answer is wanted. */
+  left: () => void;
+};
 
 export class EventStream implements BodySink {
-  /** Errors if the answer breaks off. `left` is called when its reader wants no more. */
+  /** Errors if the answer breaks off. */
   readonly body: ReadableStream<Uint8Array>;
+  readonly known = new KnownEvents();
+  /** Gets what was in events that the package need not read. */
+  onKnown: (texts: Texts) => void = () => {};
   readonly #options: Options;
   readonly #limits: EventLimits;
-  #pieces: Uint8Array[] = [];
+  /** The bytes that are not read yet, as Latin-1. */
+  #text = "";
+  /** No event ends before. */
+  #searched = 0;
   #bytes = 0;
   #caughtUp: PromiseWithResolvers<void> | undefined;
   #more: PromiseWithResolvers<void> | undefined;
@@ -33,11 +45,11 @@ export class EventStream implements BodySink {
   }
 
   take(piece: Uint8Array): Promise<void> | undefined {
-    this.#limits.count(piece);
-    this.#pieces.push(piece);
     this.#bytes += piece.length;
+    if (this.#bytes > LIMITS.modelStreamBytes) throw tooLarge(this.#options.host, LIMITS.modelStreamBytes);
+    this.#text += Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString("latin1");
     this.#more?.resolve();
-    return this.#bytes < BEHIND_BYTES ? undefined : (this.#caughtUp ??= Promise.withResolvers()).promise;
+    return this.#text.length < BEHIND_BYTES ? undefined : (this.#caughtUp ??= Promise.withResolvers()).promise;
   }
 
   end(): void {
@@ -51,40 +63,103 @@ export class EventStream implements BodySink {
   }
 
   async #give(to: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    while (this.#bytes === 0 && !this.#end) {
+    while (!(await this.#giveNext(to)));
+  }
+
+  /** Returns whether the package was given something. */
+  async #giveNext(to: ReadableStreamDefaultController<Uint8Array>): Promise<boolean> {
+    while (!this.#hasNext() && !this.#end) {
       this.#more = Promise.withResolvers();
       await this.#more.promise;
     }
     const turn = this.#options.turn?.();
     if (turn) await turn;
     if (this.#end && "error" in this.#end) to.error(this.#end.error);
-    else if (this.#bytes === 0) to.close();
-    else to.enqueue(this.#next());
+    else if (this.#text === "") to.close();
+    else if (this.#knowsNext()) {
+      await this.known.caughtUp();
+      this.#readKnown();
+      return false;
+    } else this.#handOver(to);
+    return true;
   }
 
-  /** At most what is parsed in one turn. */
-  #next(): Uint8Array {
-    let [count, bytes] = [0, 0];
-    while (count < this.#pieces.length && bytes < TURN_BYTES) bytes += this.#pieces[count++]!.length;
-    const taken = this.#pieces.splice(0, count);
-    const whole = taken.length === 1 ? taken[0]! : Buffer.concat(taken, bytes);
-    const piece = whole.subarray(0, TURN_BYTES);
-    if (piece.length < whole.length) this.#pieces.unshift(whole.subarray(TURN_BYTES));
-    this.#bytes -= piece.length;
-    if (this.#bytes < BEHIND_BYTES) {
-      this.#caughtUp?.resolve();
-      this.#caughtUp = undefined;
+  /** Whether there is a whole event, or as much as is parsed in one turn. */
+  #hasNext(): boolean {
+    if (this.#text === "") return false;
+    if (!this.known.isLearning || this.#text.length >= TURN_BYTES) return true;
+    const end = endOfEvent(this.#text, this.#searched);
+    if (end === undefined) this.#searched = Math.max(0, this.#text.length - LONGEST_END);
+    return end !== undefined;
+  }
+
+  #knowsNext(): boolean {
+    const end = this.known.hasFrame ? endOfEvent(this.#text) : undefined;
+    return end !== undefined && this.known.read(this.#text.slice(0, end)) !== undefined;
+  }
+
+  #readKnown(): void {
+    const texts = { text: "", reasoning: "" };
+    let from = 0;
+    for (let end = endOfEvent(this.#text); end !== undefined; end = endOfEvent(this.#text, end)) {
+      const known = this.known.read(this.#text.slice(from, end));
+      if (!known) break;
+      texts[known.kind] += known.text;
+      from = end;
     }
-    return piece;
+    this.#drop(from);
+    this.onKnown(texts);
+  }
+
+  /** All whole events up to one that is known, or what is parsed in one turn. */
+  #handOver(to: ReadableStreamDefaultController<Uint8Array>): void {
+    let length = 0;
+    if (this.known.isLearning) {
+      for (
+        let end = endOfEvent(this.#text);
+        end !== undefined && end <= TURN_BYTES;
+        end = endOfEvent(this.#text, end)
+      ) {
+        this.known.handOver(this.#text.slice(length, end));
+        length = end;
+      }
+      // An event that is not whole.
+      if (length === 0) this.known.stop();
+    }
+    const bytes = Buffer.from(this.#text.slice(0, length || TURN_BYTES), "latin1");
+    try {
+      this.#limits.count(bytes);
+    } catch (error) {
+      this.#options.left();
+      throw error;
+    }
+    this.#drop(bytes.length);
+    to.enqueue(bytes);
+  }
+
+  #drop(count: number): void {
+    this.#text = this.#text.slice(count);
+    this.#searched = 0;
+    if (this.#text.length >= BEHIND_BYTES) return;
+    this.#caughtUp?.resolve();
+    this.#caughtUp = undefined;
   }
 }
+
+/** Where the blank line ends that ends the event that begins, or has begun, at `from`. */
+function endOfEvent(text: string, from = 0): number | undefined {
+  EVENT_END.lastIndex = from;
+  return EVENT_END.test(text) ? EVENT_END.lastIndex : undefined;
+}
+
+const EVENT_END = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
+const LONGEST_END = 3;
 
 const [LF, CR, QUOTE, COMMA, BACKSLASH, LIST, OBJECT] = Buffer.from('\n\r",\\[{');
 
 /** Bounds what comes before it is parsed: a package checks each value of an event, 6 µs each. */
 class EventLimits {
   readonly #host: string;
-  #bytes = 0;
   /** The bytes of the event that comes. */
   #eventBytes = 0;
   #values = 0;
@@ -99,8 +174,6 @@ class EventLimits {
 
   /** Throws OutboundError. */
   count(piece: Uint8Array): void {
-    this.#bytes += piece.length;
-    if (this.#bytes > LIMITS.modelStreamBytes) throw tooLarge(this.#host, LIMITS.modelStreamBytes);
     let last = this.#last;
     for (let at = 0; at < piece.length; at++) {
       const byte = piece[at]!;

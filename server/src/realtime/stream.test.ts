@@ -72,7 +72,7 @@ describe("a stream", () => {
       wakeup.notify();
       await next;
     }
-    expect(listenersOf(inner!)).toBe(1);
+    expect(listenersOf(inner!)).toBe(2);
     expect(listenersOf(outer.signal)).toBe(2);
     await counted.return!();
     await values.return!();

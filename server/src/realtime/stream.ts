@@ -44,6 +44,8 @@ async function* ending<Value>(values: AsyncGenerator<Value, void, undefined>, en
 export class Wakeup {
   #isNotified = false;
   #waiting: (() => void) | undefined;
+  /** Its end ends the present wait. */
+  #signal: AbortSignal | undefined;
 
   notify(): void {
     this.#isNotified = true;
@@ -55,9 +57,10 @@ export class Wakeup {
     if (!this.#isNotified && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#waiting = resolve;
-      signal.addEventListener("abort", this.#waiting);
+      // Once, and not for each wait: that would cost as much as the wait.
+      if (this.#signal !== signal) signal.addEventListener("abort", () => this.#waiting?.());
+      this.#signal = signal;
       await promise;
-      signal.removeEventListener("abort", this.#waiting);
       this.#waiting = undefined;
     }
     this.#isNotified = false;

@@ -7,6 +7,7 @@ import type { AnswerSize } from "./answer-size.ts";
 import type { Lasting } from "./lasting.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
+import type { Repeated } from "./repeated.ts";
 
 /** The facts that resolvers need about where a request came from. */
 export type Origin = {
@@ -32,6 +33,8 @@ export type Context = Handles & {
   lasting: Lasting;
   /** The object that the present event of a subscription is about, where one that says the same again is not sent. */
   about?: string;
+  /** The events of a subscription, where many of them are alike. */
+  repeated?: Repeated<unknown>;
   /** The bytes of the answer so far. */
   size: AnswerSize;
   /** For what answers late. Undefined where the connection ends with the credential anyway. */

@@ -33,7 +33,8 @@ export type GraphqlRequest = Asking & {
   watch?: WatchCredential | undefined;
 };
 
-export type Result = { data?: unknown; errors?: ShownError[] };
+/** `json`: instead of the others, if it is written already. */
+export type Result = { data?: unknown; errors?: ShownError[]; json?: string };
 export type Answer =
   /** `size` is disposed of when the reader has the answer. `waited`: for the end of a run. */
   | { kind: "result"; operation: Operation; size: AnswerSize; result: Result; waited?: boolean }

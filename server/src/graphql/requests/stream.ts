@@ -4,6 +4,7 @@ import type { Ending } from "../../lib/ending.ts";
 import type { AnswerSize } from "../context/answer-size.ts";
 import type { ShownError } from "../documents/errors.ts";
 import type { Result } from "./request.ts";
+import { isWritten, type Written } from "./written-events.ts";
 
 type Shows = {
   size: AnswerSize;
@@ -20,7 +21,7 @@ type Shows = {
  * last; a new subscription gets the present state.
  */
 export function stream(
-  source: AsyncIterable<ExecutionResult>,
+  source: AsyncIterable<ExecutionResult | Written>,
   ending: Ending,
   { size, ended, isRepeat, show, showError }: Shows,
 ): AsyncGenerator<Result, void, void> {
@@ -50,6 +51,7 @@ export function stream(
           const item = await next;
           if (item.done || ending.isOver) return await end();
           if (size.refusal) return await last(size.refusal);
+          if (isWritten(item.value)) return { done: false, value: item.value };
           if (!isRepeat(item.value)) return { done: false, value: show(item.value) };
         }
       } catch (error) {

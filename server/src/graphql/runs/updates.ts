@@ -1,9 +1,11 @@
 /** Subscriptions: a run as it changes. */
+import { randomUUID } from "node:crypto";
 import { Kind, type GraphQLResolveInfo, type SelectionSetNode } from "graphql";
 import { encodeId } from "../../lib/ids.ts";
-import { watchRunEvents } from "../../runs/watch/watch-run-events.ts";
+import { watchRunEvents, type RunEvent } from "../../runs/watch/watch-run-events.ts";
 import { watchRun } from "../../runs/watch/watch-run.ts";
 import { idOf } from "../context/arguments.ts";
+import type { Repeated } from "../context/repeated.ts";
 import type { Builder } from "../builder/builder.ts";
 import { callerOf } from "../context/context.ts";
 
@@ -82,14 +84,30 @@ export function addUpdates(builder: Builder): void {
         runId: t.arg.id({ description: "The run's id." }),
         after: t.arg.int({ required: false, defaultValue: 0, description: "Send changes after this revision." }),
       },
-      subscribe: (_, { runId, after }, context, info) => {
+      subscribe: async (_, { runId, after }, context, info) => {
         const which = { runId: idOf("run", runId), after: after ?? 0, withTexts: selects(info, "textDelta") };
-        return watchRunEvents(context.runs, callerOf(context), which, context.ending.signal);
+        const source = await watchRunEvents(context.runs, callerOf(context), which, context.ending.signal);
+        context.repeated = { source, ...TEXT_DELTAS };
+        return source;
       },
       resolve: (event) => event,
     }),
   );
 }
+
+const { revision, ...marks } = {
+  revision: 2_147_483_001,
+  stepNumber: 2_147_483_002,
+  offset: 2_147_483_003,
+  text: randomUUID(),
+};
+
+/** Most events of a run whose models write are parts of their texts. */
+const TEXT_DELTAS: Omit<Repeated<RunEvent>, "source"> = {
+  valuesOf: ({ revision: last, textDelta }) => textDelta && { revision: last, ...textDelta },
+  marks: { revision, ...marks },
+  marked: ({ textDelta }) => ({ revision, textDelta: { ...textDelta!, ...marks } }),
+};
 
 /** Whether the field that is resolved is asked for a field of its object, through fragments too. Fields that `@skip` leaves out count. */
 function selects({ fieldNodes, fragments }: GraphQLResolveInfo, name: string): boolean {

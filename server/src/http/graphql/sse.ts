@@ -3,8 +3,8 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { notSignedIn } from "../../auth/caller.ts";
 import type { AnswerSize } from "../../graphql/context/answer-size.ts";
 import type { Answer, Result } from "../../graphql/requests/request.ts";
+import { jsonOf } from "../../graphql/requests/written-events.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { stringify } from "../../lib/json/json-text.ts";
 import { writeHead, type Exchange } from "../write-response.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Connections } from "../connections/connections.ts";
@@ -16,7 +16,7 @@ export type EventStreams = {
   sendOne(exchange: Exchange, answer: Answer & { kind: "result" }, headers?: OutgoingHttpHeaders): Promise<void>;
 } & Disposable;
 
-const eventOf = (result: Result): string => `event: next\ndata: ${stringify(result)}\n\n`;
+const eventOf = (result: Result): string => `event: next\ndata: ${jsonOf(result)}\n\n`;
 const COMPLETE = "event: complete\ndata:\n\n";
 
 type Options = { admission: Admission; writer: PieceWriter; clock: Clock; connections: Connections };

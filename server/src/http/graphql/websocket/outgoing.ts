@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { AnswerSize } from "../../../graphql/context/answer-size.ts";
 import type { Result } from "../../../graphql/requests/request.ts";
-import { stringify } from "../../../lib/json/json-text.ts";
+import { jsonOf } from "../../../graphql/requests/written-events.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { PIECE_BYTES, type PieceWriter } from "../../write-pieces.ts";
 import type { Unanswered } from "./unanswered.ts";
@@ -32,7 +32,7 @@ export class Outgoing {
   /** A result as text, and what stands for it in the message that graphql-ws makes and sends next. */
   hold(result: Result, size: AnswerSize): Record<string, number> {
     const key = randomUUID();
-    const text = stringify(result);
+    const text = jsonOf(result);
     size.settle(text.length);
     this.#held.set(key, { text, size });
     return { [key]: 0 };

@@ -1,0 +1,133 @@
+/** The answer is the same, however much of a stream is read without the provider's package. */
+import { expect, test } from "vitest";
+import { PROTOCOLS } from "../../../test/model-protocols.ts";
+import { callModel, type ModelAnswer } from "./call-model.ts";
+import type { ModelProvider } from "./connection.ts";
+import { EventStream } from "./event-stream.ts";
+import { openProvider } from "./providers.ts";
+
+type Came = { answer: ModelAnswer; text: string; given: number };
+
+/** Reads a stream that comes in these pieces, each after what came before was read. `given`: the bytes that the package was given. */
+async function read(provider: ModelProvider, pieces: readonly Buffer[], knows = true): Promise<Came> {
+  const stream = new EventStream({ host: "model", turn: () => undefined, left: () => {} });
+  if (!knows) stream.known.stop();
+  let [given, text] = [0, ""];
+  const counting = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, to) {
+      given += bytes.length;
+      to.enqueue(bytes);
+    },
+  });
+  const headers = { "content-type": "text/event-stream" };
+  const fetch = async (): Promise<Response> => new Response(stream.body.pipeThrough(counting), { headers });
+  const connection = { baseUrl: "http://model/v1", provider, model: "small", apiKey: "key" };
+  const model = await openProvider({ ...connection, id: undefined, name: "", prices: null, limits: null }, fetch);
+  const request = {
+    messages: [{ role: "user" as const, text: "Hi" }],
+    onDelta: (delta: string) => void (text += delta),
+  };
+  const sockets = { stream } as unknown as Parameters<typeof callModel>[2]["sockets"];
+  const asked = callModel(model, request, { host: "model", signal: new AbortController().signal, sockets });
+  // Awaited below.
+  asked.catch(() => {});
+  for (const piece of pieces) {
+    void stream.take(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  stream.end();
+  return { answer: await asked, text, given };
+}
+
+const TEXTS = ["Good ", "morn", "ing", ' "', "\\", "", "\n", "Grüße", "\u{1f600}", "a", "a", "content", "0", "null"];
+const MANY = Array.from({ length: 140 }, (_, at) => TEXTS[at % TEXTS.length]!);
+const bytesOf = (stream: string): Buffer => Buffer.from(stream);
+/** After each event. */
+const events = (stream: string): Buffer[] => stream.split(/(?<=\n\n)/).map((one) => bytesOf(one));
+const cut = (stream: string, bytes: number): Buffer[] => {
+  const all = bytesOf(stream);
+  return Array.from({ length: Math.ceil(all.length / bytes) }, (_, at) => all.subarray(at * bytes, (at + 1) * bytes));
+};
+const escaped = (stream: string): string =>
+  stream.replace(/[^\0-~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+test.each(Object.entries(PROTOCOLS))(
+  "of %s: the text of most events is read without the package",
+  async (name, protocol) => {
+    const provider = name as ModelProvider;
+    const stream = protocol.stream(MANY, "stop");
+    const whole = await read(provider, [bytesOf(stream)], false);
+    expect(whole.given).toBe(bytesOf(stream).length);
+    const ways = [events(stream), cut(stream, 7_001), cut(stream, 3), [bytesOf(stream)], events(escaped(stream))];
+    // Behind its last carriage return a package reads nothing.
+    ways.push(cut(stream.replaceAll("\n", "\r\n"), 5), cut(`${stream}: over\n\n`.replaceAll("\n", "\r"), 5));
+    for (const pieces of ways) {
+      const { answer, text } = await read(provider, pieces);
+      expect(answer).toEqual(whole.answer);
+      expect(text).toBe(whole.answer.text);
+    }
+    expect(whole.answer.text).toBe(MANY.join(""));
+    expect((await read(provider, events(stream))).given).toBeLessThan(bytesOf(stream).length / 10);
+  },
+);
+
+const event = (delta: object): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
+const END = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`;
+const compatible = "openai_compatible";
+
+test("what a model thinks is none of its text, whatever the words; after each change the package reads again", async () => {
+  const words = Array.from({ length: 60 }, (_, at) => ["I", "think", " so", "."][at % 4]!);
+  const thoughts = words.map((word) => event({ reasoning_content: word })).join("");
+  const said = words.map((word) => event({ content: word })).join("");
+  const both = words.map((word) => event({ reasoning_content: word, content: word })).join("");
+  const call = event({
+    tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: "{" } }],
+  });
+  const more = words.map((word) => event({ tool_calls: [{ index: 0, function: { arguments: word } }] })).join("");
+  const stream = thoughts + said + both + said + call + more + said + END;
+  const whole = await read(compatible, events(stream), false);
+  const { answer, text, given } = await read(compatible, events(stream));
+  expect(answer).toEqual(whole.answer);
+  expect(answer.text).toBe(words.join("").repeat(4));
+  expect(answer.toolCalls).toMatchObject([{ arguments: `{${words.join("")}` }]);
+  expect(text).toBe(answer.text);
+  expect(given).toBeLessThan(stream.length * 0.6);
+});
+
+test.each([
+  [
+    "differ in more than their text",
+    (at: number) => `data: ${JSON.stringify({ at, choices: [{ delta: { content: "a" } }] })}\n\n`,
+  ],
+  [
+    "have two strings that could be the text",
+    () => `data: ${JSON.stringify({ a: "a", choices: [{ delta: { content: "a" } }] })}\n\n`,
+  ],
+  ["have their data in two lines", () => `data: {"choices":[{"delta":\ndata: {"content":"a"}}]}\n\n`],
+])("events that %s are all the package's", async (_, eventAt) => {
+  const stream = Array.from({ length: 50 }, (__, at) => eventAt(at)).join("") + END;
+  const { answer, given } = await read(compatible, events(stream));
+  expect(answer.text).toBe("a".repeat(50));
+  expect(given).toBe(stream.length);
+});
+
+test("an event that is none is an error also where the others are known", async () => {
+  const said = event({ content: "a" });
+  for (const bad of [
+    'data: {"a',
+    said.replace('"a"', '"a", "b"'),
+    said.replace('"a"', '"\\"'),
+    said.replace('"a"', '"\\x"'),
+  ]) {
+    const broken = read(compatible, events(said.repeat(20) + bad.trimEnd() + "\n\n" + said + END));
+    await expect(broken).rejects.toMatchObject({ problem: "unusable" });
+  }
+});
+
+test("comments between events change nothing", async () => {
+  const stream = event({ content: "a" }).repeat(10) + ": still here\n\n" + event({ content: "b" }).repeat(10);
+  const { answer, given } = await read(compatible, events(stream + END));
+  expect(answer.text).toBe("a".repeat(10) + "b".repeat(10));
+  expect(given).toBeLessThan(stream.length / 2);
+});
