@@ -31,6 +31,8 @@ export type Compiled = {
 };
 
 export type AgentCache = {
+  /** Ids by what names the agent for ever (find-agent.ts). */
+  names: FairCache<AgentId>;
   /** Reads for the server itself: what a caller reads is read by `readAgent`. */
   agent(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>;
   /** The caller must know that the agent belongs to the organization and is reached. */
@@ -42,6 +44,8 @@ export type AgentCache = {
 
 const ROW_TTL_MS = 5_000;
 const ROWS_MOST = 5_000;
+/** Each takes about 200 bytes. */
+const NAMES_MOST = 10_000;
 /** Characters of definition text; compiled it takes about ten times as much. */
 const SOURCE_CHARACTERS_MOST = 4_000_000;
 
@@ -88,6 +92,7 @@ export function createAgentCache({
   notices.on("agent", changed);
 
   return {
+    names: new FairCache(NAMES_MOST),
     agent: (organizationId, id) => rows.get(`${organizationId} ${id}`),
     compiled: (organizationId, id, version) =>
       versions.get(organizationId, `${id} ${version}`, () => load(organizationId, id, version)),

@@ -1,16 +1,18 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shortest } from "../../../test/client.ts";
 import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { ownerCaller } from "../auth/caller.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { allOf } from "../lib/reach.ts";
+import { allOf, type Within } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
 import { definitionOf, makeWorld, openAgents, type Document, type World } from "./agents.testsuite.ts";
 import { Loaders } from "../graphql/context/loaders.ts";
 import type { Handles } from "../graphql/context/rooms.ts";
+import { findAgent, findAgentByHash } from "./find-agent.ts";
 import { listAgents, pageOfAgents, readAgents } from "./list-agents.ts";
 import { publishAgent } from "./publish-agent.ts";
 import { publishDemo } from "./publish-demo.ts";
@@ -430,6 +432,32 @@ describe("the published version", () => {
     expect(await published(agents, ada.caller, newId())).toBeUndefined();
     for (const version of ["9.9.9", "", "\u0000", "x".repeat(100_000), "1.0.0 "]) {
       expect(await published(agents, ada.caller, id, version || "none")).toBeUndefined();
+    }
+  });
+
+  test("a name is looked up once, and what it leads to is as exact as by id and as far as the caller reaches", async () => {
+    const [ada, grace] = [await makeWorld(auth), await makeWorld(auth)];
+    const { id } = await publish(ada);
+    const asked: string[] = [];
+    const query: Database["query"] = (text, ...more) => (asked.push(text), database.query(text, ...more));
+    const counting = openAgents(auth, { database: { ...database, query } });
+    const hash = createHash("sha256").update("shop_intake").digest("hex").slice(0, 16);
+    const reach = { projectIds: [], agentIds: [newId<"agent">()], shownProjectIds: [] };
+    for (const find of [
+      (within: Within) => findAgent(counting, within, "shop", "intake"),
+      (within: Within) => findAgentByHash(counting, within, "shop_in", hash),
+    ]) {
+      expect(await find(ada.caller)).toMatchObject({ id, status: "active" });
+      await find(ada.caller);
+      asked.length = 0;
+      expect(await find(ada.caller)).toMatchObject({ id });
+      expect(asked).toEqual([]);
+      expect(await find({ ...ada.caller, reach })).toBeUndefined();
+      expect(await find({ ...ada.caller, reach: { ...reach, agentIds: [id] } })).toMatchObject({ id });
+      expect(await find(grace.caller)).toBeUndefined();
+      await setAgentStatus(counting, ada.caller, { agentId: id, status: "paused" });
+      expect(await find(ada.caller)).toMatchObject({ status: "paused" });
+      await setAgentStatus(counting, ada.caller, { agentId: id, status: "active" });
     }
   });
 

@@ -49,36 +49,33 @@ export async function readAgentRows(database: Database, within: Within, ids: rea
 /** By its project's handle and its own. */
 export async function findAgentRow(
   database: Database,
-  within: Within,
+  organizationId: OrganizationId,
   project: string,
   handle: string,
 ): Promise<Agent | undefined> {
-  const { organizationId } = within;
   const [row] = await database.query(
     `select ${COLUMNS} from agents where organization_id = $1 and handle = $3 and project_id = (
        select id from projects where organization_id = $1 and handle = $2)`,
     [organizationId, project, handle],
     organizationId,
   );
-  return reachedAgent(within, row && agentOf(row));
+  return row && agentOf(row);
 }
 
 /** By the beginning of `<project>_<handle>`, and the first characters of its SHA-256. Among 10,000 agents in 20 ms. */
 export async function findAgentRowByHash(
   database: Database,
-  within: Within,
+  organizationId: OrganizationId,
   beginning: string,
   hash: string,
 ): Promise<Agent | undefined> {
-  const { organizationId, reach } = within;
   const [row] = await database.query(
     `select ${COLUMNS} from agents
        join (select id as in_project, handle || '_' as prefix from projects where organization_id = $1) p on in_project = project_id
       where organization_id = $1 and starts_with(prefix || handle, $2)
         and starts_with(encode(sha256(convert_to(prefix || handle, 'UTF8')), 'hex'), $3)
-        and ($4::uuid[] is null or project_id = any($4) or id = any($5))
       order by id limit 1`,
-    [organizationId, beginning, hash, reach?.projectIds ?? null, reach?.agentIds ?? null],
+    [organizationId, beginning, hash],
     organizationId,
   );
   return row && agentOf(row);
