@@ -348,7 +348,13 @@ describe("each action makes exactly one event", () => {
 
   test("model connections", async () => {
     let id = "";
-    const detail = { projectId: here.world.projectId, provider: "openai", baseUrl: null, model: "m" };
+    const detail = {
+      projectId: here.world.projectId,
+      provider: "openai",
+      baseUrl: null,
+      model: "m",
+      apiKeyHeader: null,
+    };
     const subject = (name: string) => ({ kind: "model_connection", id, name });
     const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
     const UPDATE = "mutation($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { id } }";

@@ -8,12 +8,22 @@ import { PROTOCOLS } from "./model-protocols.ts";
 import { runOf } from "./runs.ts";
 
 const KEY = "sk-planted-key";
+const OPERATORS_KEY = "sk-operators-key";
+/** As Azure wants them. */
+const HEADER = "Api-Key";
+const VERSION = "api-version=2024-10-21";
 let operators: LlmService;
 let projects: LlmService;
 let server: TestServer;
 beforeAll(async () => {
   [operators, projects] = [await startLlmService(), await startLlmService()];
-  const env = { LLM_BASE_URL: operators.url, LLM_MODEL: "operators-model", OUTBOUND_ALLOW: "127.0.0.1/32" };
+  const env = {
+    LLM_BASE_URL: `${operators.url}/?${VERSION}`,
+    LLM_MODEL: "operators-model",
+    LLM_API_KEY: OPERATORS_KEY,
+    LLM_API_KEY_HEADER: HEADER,
+    OUTBOUND_ALLOW: "127.0.0.1/32",
+  };
   server = await startTestServer({ env });
 });
 afterAll(async () => {
@@ -27,7 +37,7 @@ beforeEach(async () => {
   await server.clock.advance(61_000);
 });
 
-const CONNECTION = `id name provider baseUrl model hasKey isDefault
+const CONNECTION = `id name provider baseUrl model hasKey apiKeyHeader isDefault
   prices { inputPerMillion outputPerMillion cachedInputPerMillion currency } limits { concurrency tokensPerDay costPerDay }`;
 const CREATE = `mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { ${CONNECTION} } }`;
 const UPDATE = `mutation($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { ${CONNECTION} } }`;
@@ -63,6 +73,7 @@ test("is listed, changed and deleted; its key is shown to nobody", async () => {
     provider: "openai_compatible",
     baseUrl: projects.url,
     hasKey: true,
+    apiKeyHeader: null,
     isDefault: false,
     prices: { inputPerMillion: 0.1, outputPerMillion: 0.4, cachedInputPerMillion: null, currency: "EUR" },
     limits: { concurrency: 2, tokensPerDay: 3_000_000_000, costPerDay: null },
@@ -102,6 +113,11 @@ test("the default reads the sentences of its project's agents, with its key; wit
   expect([operators.asked.length, projects.asked.length]).toEqual([1, 1]);
   expect(projects.asked[0]).toMatchObject({ authorization: `Bearer ${KEY}`, body: { model: "small" } });
   expect(JSON.stringify(operators.asked)).not.toContain("planted");
+  expect(operators.asked[0]).toMatchObject({
+    path: `/v1/chat/completions?${VERSION}`,
+    headers: { [HEADER.toLowerCase()]: OPERATORS_KEY },
+    authorization: undefined,
+  });
   await remove(made.id);
   expect(await draft()).toMatchObject({ reader: "model" });
   expect([operators.asked.length, projects.asked.length]).toEqual([2, 1]);
@@ -178,6 +194,52 @@ test.each(Object.entries(PROTOCOLS))(
     await remove(id);
   },
 );
+
+test.each(Object.entries(PROTOCOLS))(
+  "a gateway that takes %s with a header of its own and a query gets the key in no other header",
+  async (provider, { path, header: [name], answer, stream }) => {
+    const baseUrl = `${projects.url}/deployments/small?${VERSION}`;
+    const { id } = await create({ name: `gateway-${provider}`, provider, baseUrl, apiKeyHeader: HEADER });
+    projects.think = ({ headers }) =>
+      headers[HEADER.toLowerCase()] === KEY && headers[name] === undefined
+        ? events(stream(["Hi"], "stop"))
+        : status(401);
+    const ask = `do: [{ask: {call: 'llm:1.0.0@default', with: {connection: gateway-${provider}, prompt: Hi}}}]`;
+    expect(await runOf(server, ask)).toMatchObject({ status: "completed", output: "Hi" });
+    const [place, query] = path.replace("/v1/", "/v1/deployments/small/").split("?");
+    expect(projects.asked.map((asked) => asked.path)).toEqual([
+      `${place}?${query === undefined ? "" : `${query}&`}${VERSION}`,
+    ]);
+    // An endpoint may repeat the key: in its answer nobody reads it.
+    projects.think = ({ headers }) => json(answer(`You sent ${String(headers[HEADER.toLowerCase()])}`, "stop"));
+    const told = await runOf(server, ask);
+    expect(told).toMatchObject({ status: "completed", output: "You sent [redacted]" });
+    projects.think = () => (response) =>
+      void response.writeHead(403).end(JSON.stringify({ error: { message: `Not with ${KEY}`, type: "test" } }));
+    const refused = await runOf(server, ask);
+    expect(refused).toMatchObject({ status: "failed" });
+    expect(JSON.stringify([told, refused])).not.toContain("planted");
+    projects.think = undefined;
+    await remove(id);
+  },
+);
+
+test("a key goes in another header only if it is given again", async () => {
+  const { id } = await create({ name: "headers" });
+  const { errors } = await server.graphql(UPDATE, { input: { modelConnectionId: id, apiKeyHeader: HEADER } });
+  expect(errors![0]!.extensions).toMatchObject({
+    code: "BAD_USER_INPUT",
+    fields: [{ path: "input.apiKey", code: "required" }],
+  });
+  expect(await change(id, { apiKeyHeader: HEADER, apiKey: KEY })).toMatchObject({ apiKeyHeader: HEADER, hasKey: true });
+  projects.replies = [{ ok: true }, toolCall("confirm", { ok: true })];
+  expect(await tested(id)).toMatchObject({ problem: null, hasTools: true });
+  expect(projects.asked.map(({ headers, authorization }) => [headers[HEADER.toLowerCase()], authorization])).toEqual([
+    [KEY, undefined],
+    [KEY, undefined],
+  ]);
+  await remove(id);
+});
 
 test("an author's model that goes into a path leads to no other place of the server", async () => {
   const { id } = await create({ name: "paths", provider: "google" });

@@ -51,6 +51,8 @@ test("settings are read as what they mean", () => {
       PATH: "/bin",
       LLM_BASE_URL: "http://127.0.0.1:11434/v1/",
       LLM_MODEL: "qwen3:8b",
+      LLM_API_KEY: "sk-1",
+      LLM_API_KEY_HEADER: "api-key",
       METRICS_PORT: "0",
       ADMIN_EMAIL: "ada@example.org",
       ADMIN_PASSWORD: "correct horse",
@@ -74,7 +76,7 @@ test("settings are read as what they mean", () => {
       ],
       environment: { PATH: "/bin" },
     },
-    llm: { baseUrl: "http://127.0.0.1:11434/v1", model: "qwen3:8b", apiKey: undefined },
+    llm: { baseUrl: "http://127.0.0.1:11434/v1", model: "qwen3:8b", apiKey: "sk-1", apiKeyHeader: "api-key" },
     metrics: { port: 0, host: "127.0.0.1" },
     admin: { email: "ada@example.org", password: "correct horse" },
     logLevel: "info",
@@ -128,6 +130,7 @@ test.for([
   [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1" }, "LLM_BASE_URL and LLM_MODEL must be set together"],
   [{ LLM_MODEL: "qwen3:8b" }, "LLM_BASE_URL and LLM_MODEL must be set together"],
   [{ LLM_API_KEY: "sk-1" }, "LLM_API_KEY is for LLM_BASE_URL and LLM_MODEL, which are not set"],
+  [{ LLM_API_KEY_HEADER: "api-key" }, "LLM_API_KEY_HEADER is for LLM_BASE_URL and LLM_MODEL, which are not set"],
   [{ LLM_PRICES: "1,2" }, "LLM_PRICES is for LLM_BASE_URL and LLM_MODEL, which are not set"],
   ...["1", "1,x", "-1,2", "1,2000000", "1,2,3,euro"].map((LLM_PRICES): [object, string] => [
     { LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_PRICES },
@@ -135,6 +138,14 @@ test.for([
   ]),
   [{ LLM_BASE_URL: "api.example.com/v1", LLM_MODEL: "m" }, "LLM_BASE_URL must be the URL of an OpenAI-compatible API"],
   [{ LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_API_KEY: "sk 1" }, "LLM_API_KEY must be"],
+  [
+    { LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_API_KEY: "sk-1", LLM_API_KEY_HEADER: "Host" },
+    "LLM_API_KEY_HEADER must be a header that is free for a key, such as api-key: host is not",
+  ],
+  [
+    { LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_API_KEY_HEADER: "api-key" },
+    "LLM_API_KEY_HEADER is for LLM_API_KEY, which is not set",
+  ],
 ] as [Record<string, string>, string][])("%o is one mistake that names %s", ([environment, name]) => {
   expect(mistakesOf(environment)).toEqual([expect.stringContaining(name)]);
 });

@@ -5,6 +5,7 @@ import { parseEnv } from "node:util";
 import { isAddressRange } from "./lib/address-ranges.ts";
 import { messageOf, OperatorError } from "./lib/errors.ts";
 import { LIMITS } from "./lib/limits.ts";
+import { keyHeaderProblem } from "./lib/reserved-headers.ts";
 import { isLoopback } from "./lib/loopback.ts";
 import { parseAllowedCommand, type AllowedCommand } from "./lib/mcp/allowed-commands.ts";
 import { parseSecretKey } from "./lib/secret-key.ts";
@@ -71,7 +72,7 @@ const databaseUrl: Reader<string> = (value) => {
 
 const llmUrl: Reader<string> = (value) => {
   const url = urlOf(value);
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
+  if (!url || !/^https?:$/.test(url.protocol) || url.hash || url.username)
     throw new Mistake("must be the URL of an OpenAI-compatible API, like https://api.example.com/v1");
   return withoutLast(url.href, "/");
 };
@@ -79,6 +80,12 @@ const llmUrl: Reader<string> = (value) => {
 /** Goes into a header. */
 const llmKey: Reader<string> = (value) => {
   if (!/^[\x21-\x7e]+$/.test(value)) throw new Mistake("must be letters, digits and signs without spaces");
+  return value;
+};
+
+const llmKeyHeader: Reader<string> = (value) => {
+  const problem = keyHeaderProblem(value);
+  if (problem) throw new Mistake(problem.message);
   return value;
 };
 
@@ -161,6 +168,10 @@ export const SETTINGS = {
   ),
   LLM_MODEL: optional("The model's name there. See `LLM_BASE_URL`.", text),
   LLM_API_KEY: optional("The key for it, if it wants one. See `LLM_BASE_URL`.", llmKey),
+  LLM_API_KEY_HEADER: optional(
+    "The header that a gateway takes the key in, like `api-key`. Default: `Authorization`, as `Bearer`.",
+    llmKeyHeader,
+  ),
   LLM_PRICES: optional(
     "What a million of its tokens cost, as `in,out`, `in,out,cached` or with a currency, like `0.15,0.60,0.075,EUR`; without one in USD. See `LLM_BASE_URL`. Default: its costs are not known.",
     llmPrices,
@@ -190,6 +201,7 @@ type OptionalName =
   | "LLM_BASE_URL"
   | "LLM_MODEL"
   | "LLM_API_KEY"
+  | "LLM_API_KEY_HEADER"
   | "LLM_PRICES"
   | "METRICS_PORT"
   | "ADMIN_EMAIL"
@@ -202,6 +214,16 @@ type LlmPrices = {
   outputPerMillion: number;
   cachedInputPerMillion: number | null;
   currency: string;
+};
+
+/** The model that serves all projects. */
+type OwnModel = {
+  baseUrl: string;
+  model: string;
+  /** Undefined: the API wants none. */
+  apiKey: string | undefined;
+  apiKeyHeader: string | null;
+  prices: LlmPrices | null;
 };
 
 export type Config = {
@@ -218,8 +240,7 @@ export type Config = {
   outboundAllow: string[];
   /** `environment`: what every command gets of the server's own. */
   mcpStdio: { allowed: AllowedCommand[]; environment: Record<string, string> };
-  /** The model that reads sentences; the key is undefined where the API wants none. */
-  llm: { baseUrl: string; model: string; apiKey: string | undefined; prices: LlmPrices | null } | undefined;
+  llm: OwnModel | undefined;
   metrics: { port: number; host: string } | undefined;
   logLevel: "debug" | "info" | "warn" | "error";
   admin: { email: string; password: string } | undefined;
@@ -274,8 +295,10 @@ function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   if (isMissing("LLM_BASE_URL") !== isMissing("LLM_MODEL")) {
     found.push("LLM_BASE_URL and LLM_MODEL must be set together: the API, and the name of one of its models");
   } else if (isMissing("LLM_BASE_URL") && !wrong.has("LLM_BASE_URL")) {
-    for (const name of ["LLM_API_KEY", "LLM_PRICES"] as const)
+    for (const name of ["LLM_API_KEY", "LLM_API_KEY_HEADER", "LLM_PRICES"] as const)
       if (!isMissing(name)) found.push(`${name} is for LLM_BASE_URL and LLM_MODEL, which are not set`);
+  } else if (isMissing("LLM_API_KEY") && !isMissing("LLM_API_KEY_HEADER")) {
+    found.push("LLM_API_KEY_HEADER is for LLM_API_KEY, which is not set");
   }
   if (read.METRICS_PORT !== undefined && read.METRICS_PORT === read.PORT && read.PORT !== 0) {
     found.push(`METRICS_PORT must be another port than PORT, which is ${read.PORT}`);
@@ -304,7 +327,13 @@ const configOf = (read: Read, environment: Environment): Config => ({
   },
   llm:
     read.LLM_BASE_URL && read.LLM_MODEL
-      ? { baseUrl: read.LLM_BASE_URL, model: read.LLM_MODEL, apiKey: read.LLM_API_KEY, prices: read.LLM_PRICES ?? null }
+      ? {
+          baseUrl: read.LLM_BASE_URL,
+          model: read.LLM_MODEL,
+          apiKey: read.LLM_API_KEY,
+          apiKeyHeader: read.LLM_API_KEY_HEADER ?? null,
+          prices: read.LLM_PRICES ?? null,
+        }
       : undefined,
   metrics: read.METRICS_PORT === undefined ? undefined : { port: read.METRICS_PORT, host: read.METRICS_HOST },
   logLevel: read.LOG_LEVEL,

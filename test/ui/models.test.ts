@@ -288,6 +288,33 @@ test("a model is deleted by typing its name", async () => {
   expect((await connections()).map(({ name }) => name)).toEqual(["cheap"]);
 });
 
+test("a gateway gets the key in a header of its own, for which the key is given again", async () => {
+  await create("gateway", { apiKey: KEY, apiKeyHeader: "x-key" });
+  await button("Reload").click();
+  await row("gateway")
+    .getByText(/, with a key in x-key$/)
+    .waitFor();
+  await button("Edit gateway").click();
+  const form = page.getByRole("form", { name: "Edit gateway" });
+  const header = form.getByLabel("Key header");
+  expect(await header.inputValue()).toBe("x-key");
+  await header.fill("Content-Type");
+  await form.getByLabel("Key", { exact: true }).fill(KEY);
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByText(/^Key header must be a header that is free for a key/).waitFor();
+  await header.and(page.locator(":focus")).waitFor();
+  await expectGoodLooks(page, "a header that takes no key");
+  await header.fill("api-key");
+  await form.getByLabel("Key", { exact: true }).fill("");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByText(/^Key is required when another server is named, or another header/).waitFor();
+  await form.getByLabel("Key", { exact: true }).fill(KEY);
+  await form.getByRole("button", { name: "Save" }).click();
+  await row("gateway")
+    .getByText(/, with a key in api-key$/)
+    .waitFor();
+});
+
 test("the server's model at its former address: what is configured, a test that answers and one that fails, and a sentence that rules read", async () => {
   // The organization has tested as often as it may in a minute.
   await server.clock.advance(61_000);

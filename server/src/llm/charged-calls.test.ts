@@ -13,6 +13,7 @@ const connection = {
   baseUrl: "http://127.0.0.1/v1",
   model: "small",
   apiKey: undefined,
+  apiKeyHeader: null,
   prices: null,
   limits: null,
 };

@@ -41,9 +41,12 @@ export type Connection = {
   id: ModelConnectionId | undefined;
   name: string;
   provider: ModelProvider;
+  /** May have a query, which each request gets. */
   baseUrl: string;
   model: string;
   apiKey: string | undefined;
+  /** The header that the key goes in, alone. Null: as the provider's protocol has it. */
+  apiKeyHeader: string | null;
   prices: ModelPrices | null;
   limits: ModelLimits | null;
 };

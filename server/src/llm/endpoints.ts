@@ -41,9 +41,9 @@ export class Endpoints {
   }
 
   of(connection: Connection): Endpoint {
-    const { baseUrl, apiKey, limits } = connection;
+    const { baseUrl, apiKey, apiKeyHeader, limits } = connection;
     const id = idOf(connection);
-    const asked = `${baseUrl} ${apiKey}`;
+    const asked = `${baseUrl} ${apiKeyHeader} ${apiKey}`;
     const concurrency = limits?.concurrency ?? LIMITS.llmAtOnce;
     let endpoint = this.#busy.get(id) ?? this.#idle.get(id);
     if (!endpoint) this.#idle.set(id, (endpoint = new Endpoint(asked, new Pause(this.#clock), concurrency)));

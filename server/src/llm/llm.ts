@@ -69,7 +69,7 @@ type Use = Pick<Charged, "organizationId" | "agent"> & { signal: AbortSignal };
 export type Call = (request: ModelRequest) => Promise<ModelAnswer>;
 
 type LlmOptions = {
-  own: Pick<Connection, "baseUrl" | "apiKey" | "model" | "prices"> | undefined;
+  own: Pick<Connection, "baseUrl" | "apiKey" | "apiKeyHeader" | "model" | "prices"> | undefined;
   clock: Clock;
   log: Log;
   usage: Pick<Usage, "modelTokens">;

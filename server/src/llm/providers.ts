@@ -45,9 +45,40 @@ function asPath(model: string): string {
   return parts.map(encodeURIComponent).join("/");
 }
 
+/** The header in which each protocol has the key. */
+const KEY_HEADERS: Record<ModelProvider, string> = {
+  openai_compatible: "authorization",
+  openai: "authorization",
+  anthropic: "x-api-key",
+  google: "x-goog-api-key",
+  mistral: "authorization",
+};
+
 /** `model`: instead of the connection's. */
-export const openProvider = (
-  { provider, baseUrl, apiKey = "", model: own }: Connection,
-  fetch: Fetch,
-  model = own,
-): Promise<LanguageModelV4> => PACKAGES[provider](model, { baseURL: baseUrl, apiKey, fetch });
+export function openProvider(connection: Connection, fetch: Fetch, model = connection.model): Promise<LanguageModelV4> {
+  const { provider, baseUrl, apiKey = "", apiKeyHeader } = connection;
+  const settings = { baseURL: baseUrl, apiKey, fetch };
+  const address = new URL(baseUrl);
+  const { search } = address;
+  if (apiKeyHeader === null && search === "") return PACKAGES[provider](model, settings);
+  // Each package appends its path to the address.
+  address.search = "";
+  const own = { baseURL: address.href, fetch: asGateway({ provider, apiKey, apiKeyHeader, search }, fetch) };
+  return PACKAGES[provider](model, { ...settings, ...own });
+}
+
+type Gateway = Pick<Connection, "provider" | "apiKeyHeader"> & { apiKey: string; search: string };
+
+/** As a gateway wants a request of the protocol: with the key in another header, or with the query of its address. */
+const asGateway =
+  ({ provider, apiKey, apiKeyHeader, search }: Gateway, fetch: Fetch): Fetch =>
+  (asked, init) => {
+    const url = new URL(String(asked));
+    url.search = [url.search, search].flatMap((part) => part.slice(1) || []).join("&");
+    const headers = new Headers(init!.headers);
+    if (apiKeyHeader !== null) {
+      headers.delete(KEY_HEADERS[provider]);
+      if (apiKey !== "") headers.set(apiKeyHeader, apiKey);
+    }
+    return fetch(url, { ...init, headers });
+  };

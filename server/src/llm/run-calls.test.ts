@@ -44,6 +44,7 @@ function opened(
       baseUrl: "http://127.0.0.1:1/v1",
       model: "m",
       apiKey: undefined,
+      apiKeyHeader: null,
       prices: null,
       limits: null,
       ...own,
@@ -163,7 +164,8 @@ test("a pause is of an endpoint and a key: another one is asked at once", async 
   expect(await settle()).toBe(1);
   await call(own, { id, apiKey: "two" });
   await call(own, { id, apiKey: "two", baseUrl: "http://127.0.0.1:2/v1" });
-  expect(await settle()).toBe(3);
+  await call(own, { id, apiKey: "two", apiKeyHeader: "api-key", baseUrl: "http://127.0.0.1:2/v1" });
+  expect(await settle()).toBe(4);
 });
 
 test("a call that is given up while it waits for its budgets asks nothing, and says so to them", async () => {

@@ -49,6 +49,7 @@ async function ask(provider: ModelProvider = "openai_compatible") {
     baseUrl,
     model: "small",
     apiKey: "key",
+    apiKeyHeader: null,
     ...limits,
   };
   const by = {

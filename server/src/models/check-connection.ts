@@ -1,6 +1,7 @@
 /** The rules for the fields of a connection, and the sentences of their refusals. */
 import { nameProblem } from "../auth/names.ts";
 import type { FieldCode, FieldProblem } from "../lib/errors.ts";
+import { keyHeaderProblem } from "../lib/reserved-headers.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { parseUrl } from "../lib/parse-url.ts";
 import { isSecretName } from "../lib/secret-name.ts";
@@ -32,6 +33,7 @@ export const problemsOf = (
   nameProblem(connection.model, "input.model"),
   addressProblem(connection),
   keyProblem(apiKey),
+  headerProblem(connection),
   ...priceProblems(connection),
   ...limitProblems(connection),
 ];
@@ -48,7 +50,7 @@ function addressProblem({ provider, baseUrl }: ModelConnection): FieldProblem | 
     return problem("baseUrl", "invalid", "must be a URL that begins with https:// or http://");
   if (url.username !== "" || url.password !== "")
     return problem("baseUrl", "invalid", "must not hold a password: send it as apiKey");
-  if (url.search !== "" || url.hash !== "") return problem("baseUrl", "invalid", "must have no query and no fragment");
+  if (url.hash !== "") return problem("baseUrl", "invalid", "must have no fragment");
   return undefined;
 }
 
@@ -62,6 +64,11 @@ function keyProblem(apiKey: string | null | undefined): FieldProblem | undefined
   return KEY.test(apiKey)
     ? undefined
     : problem("apiKey", "invalid", "must have only visible ASCII characters, without spaces");
+}
+
+function headerProblem({ apiKeyHeader }: ModelConnection): FieldProblem | undefined {
+  const found = apiKeyHeader === null ? undefined : keyHeaderProblem(apiKeyHeader);
+  return found && problem("apiKeyHeader", found.code, found.message);
 }
 
 function priceProblems({ prices }: ModelConnection): (FieldProblem | undefined)[] {

@@ -14,7 +14,7 @@ import { clearDefault, countConnections, insertConnection, ownerOf } from "./sto
 
 type CreateRequest = Pick<
   ModelConnection,
-  "name" | "provider" | "baseUrl" | "model" | "isDefault" | "prices" | "limits"
+  "name" | "provider" | "baseUrl" | "model" | "apiKeyHeader" | "isDefault" | "prices" | "limits"
 > & {
   projectId: ProjectId;
   apiKey: string | null;
@@ -65,9 +65,10 @@ export const nameTaken = ({ name }: ModelConnection) =>
   conflict("name_taken", `the project already has a model connection named ${name}`);
 
 /** The detail in the audit: where the questions go. */
-export const detailOf = ({ projectId, provider, baseUrl, model }: ModelConnection) => ({
+export const detailOf = ({ projectId, provider, baseUrl, model, apiKeyHeader }: ModelConnection) => ({
   projectId: encodeId("project", projectId),
   provider,
   baseUrl,
   model,
+  apiKeyHeader,
 });

@@ -23,7 +23,7 @@ export async function findConnection(
 }
 
 async function open({ log, sealer }: Finding, { connection, sealedKey }: Known): Promise<Connection | undefined> {
-  const { id, organizationId, projectId, name, provider, model, prices, limits } = connection;
+  const { id, organizationId, projectId, name, provider, model, apiKeyHeader, prices, limits } = connection;
   const apiKey = sealedKey === null ? undefined : await sealer.open(sealedKey, ownerOf(connection));
   if (sealedKey !== null && apiKey === undefined) {
     // Not the caller's mistake: the row was changed by hand, or belongs to another installation.
@@ -34,7 +34,7 @@ async function open({ log, sealer }: Finding, { connection, sealedKey }: Known):
     return undefined;
   }
   const baseUrl = connection.baseUrl ?? PROVIDERS[provider]!;
-  return { id, name, provider, baseUrl, model, apiKey, prices, limits };
+  return { id, name, provider, baseUrl, model, apiKey, apiKeyHeader, prices, limits };
 }
 
 /**

@@ -13,6 +13,8 @@ export type ModelConnection = {
   baseUrl: string | null;
   model: string;
   hasKey: boolean;
+  /** The header that the key goes in. Null: as the provider's protocol has it. */
+  apiKeyHeader: string | null;
   isDefault: boolean;
   prices: ModelPrices | null;
   limits: ModelLimits | null;

@@ -51,6 +51,7 @@ const request = (own: Partial<Request>): Request => ({
   baseUrl: LOCAL,
   model: "small",
   apiKey: null,
+  apiKeyHeader: null,
   isDefault: false,
   prices: null,
   limits: null,
@@ -123,6 +124,7 @@ test("a call finds a connection by name, or the default, with its key: here at o
     baseUrl: "https://api.mistral.ai/v1",
     model: "small",
     apiKey: "sk-own",
+    apiKeyHeader: null,
     prices: null,
     limits: null,
   });
@@ -158,6 +160,21 @@ test("a key is not sent to a server that it was not given for", async () => {
     hasKey: false,
   });
   expect(await update(made.id, { baseUrl: "http://localhost:11436/v1" })).toMatchObject({ hasKey: false });
+});
+
+test("a key goes in no other header than it was given for", async () => {
+  const made = await create({ name: "header", apiKey: "sk-own", apiKeyHeader: "api-key" });
+  expect(made).toMatchObject({ apiKeyHeader: "api-key" });
+  for (const apiKeyHeader of [null, "x-request-id"])
+    await expect(update(made.id, { apiKeyHeader })).rejects.toMatchObject({
+      code: "BAD_USER_INPUT",
+      details: { fields: [{ path: "input.apiKey", code: "required" }] },
+    });
+  expect(await update(made.id, { apiKeyHeader: "Api-Key" })).toMatchObject({ hasKey: true, apiKeyHeader: "Api-Key" });
+  expect(await keyIn(made)).toBe("sk-own");
+  expect(await update(made.id, { apiKeyHeader: null, apiKey: "sk-two" })).toMatchObject({ apiKeyHeader: null });
+  await update(made.id, { apiKey: null });
+  expect(await update(made.id, { apiKeyHeader: "x-key" })).toMatchObject({ hasKey: false, apiKeyHeader: "x-key" });
 });
 
 test("a project has one default, the last that was made it, also when many are made it at once", async () => {
@@ -218,12 +235,31 @@ test.each<[string, string, Partial<Request>]>([
   ["baseUrl", "invalid", { baseUrl: "" }],
   ["baseUrl", "invalid", { baseUrl: "ftp://localhost/v1" }],
   ["baseUrl", "invalid", { baseUrl: "https://user:word@localhost/v1" }],
-  ["baseUrl", "invalid", { baseUrl: "https://localhost/v1?key=1" }],
+  ["baseUrl", "invalid", { baseUrl: "https://localhost/v1#key" }],
   ["baseUrl", "too_long", { baseUrl: `https://localhost/${"a".repeat(LIMITS.outboundUrlCharacters)}` }],
   ["apiKey", "required", { apiKey: "" }],
   ["apiKey", "invalid", { apiKey: "sk planted" }],
   ["apiKey", "invalid", { apiKey: "sk-planted\r\nx-more: 1" }],
   ["apiKey", "too_long", { apiKey: "k".repeat(LIMITS.modelKeyCharacters + 1) }],
+  ["apiKeyHeader", "too_long", { apiKeyHeader: "k".repeat(LIMITS.modelKeyHeaderCharacters + 1) }],
+  ...[
+    "",
+    "api key",
+    "api-key:",
+    "api-key\r\nhost",
+    "schlüssel",
+    "Host",
+    "connection",
+    "Proxy-Authorization",
+    "content-type",
+    "Content-Length",
+    "accept-encoding",
+    "Transfer-Encoding",
+    "user-agent",
+    "Idempotency-Key",
+    "cookie",
+    "X-Forwarded-For",
+  ].map((apiKeyHeader): [string, string, Partial<Request>] => ["apiKeyHeader", "invalid", { apiKeyHeader }]),
   ["prices.currency", "invalid", { prices: { ...PRICES, currency: "euro" } }],
   ["prices.inputPerMillion", "out_of_range", { prices: { ...PRICES, inputPerMillion: -1 } }],
   [
@@ -248,6 +284,7 @@ test("what is at its edge is taken", async () => {
   const edge = {
     name: `e${"a".repeat(LIMITS.identifierCharacters - 1)}`,
     apiKey: "k".repeat(LIMITS.modelKeyCharacters),
+    apiKeyHeader: "k".repeat(LIMITS.modelKeyHeaderCharacters),
     prices: { ...PRICES, inputPerMillion: LIMITS.modelPricePerMillion, outputPerMillion: 0 },
     limits: {
       concurrency: LIMITS.modelConcurrency,

@@ -7,7 +7,7 @@ import type { Database, Query, Row } from "../storage/database.ts";
 import type { ModelLimits, ModelPrices } from "../llm/connection.ts";
 import type { ModelConnection } from "./model-connection.ts";
 
-const COLUMNS = `id, organization_id, project_id, name, provider, base_url, model, sealed_key is not null as has_key, is_default,
+const COLUMNS = `id, organization_id, project_id, name, provider, base_url, model, sealed_key is not null as has_key, api_key_header, is_default,
   input_price, output_price, cached_input_price, currency, concurrency, tokens_per_day, cost_per_day, updated_at`;
 
 const connectionOf = (row: Row): ModelConnection => ({
@@ -19,6 +19,7 @@ const connectionOf = (row: Row): ModelConnection => ({
   baseUrl: row.base_url,
   model: row.model,
   hasKey: row.has_key,
+  apiKeyHeader: row.api_key_header,
   isDefault: row.is_default,
   prices: pricesOf(row),
   limits: limitsOf(row),
@@ -143,6 +144,7 @@ const valuesOf = ({ connection, sealedKey, by }: Change): unknown[] => {
     by.kind,
     by.id,
     connection.updatedAt,
+    connection.apiKeyHeader,
   ];
 };
 
@@ -151,8 +153,8 @@ export async function insertConnection(query: Query, change: Change): Promise<Mo
   const [row] = await query(
     `insert into model_connections (organization_id, id, name, provider, base_url, model, sealed_key, is_default,
         input_price, output_price, cached_input_price, currency, concurrency, tokens_per_day, cost_per_day,
-        updated_by_kind, updated_by_id, updated_at, created_by_kind, created_by_id, created_at, project_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $17, $18, $19)
+        updated_by_kind, updated_by_id, updated_at, api_key_header, created_by_kind, created_by_id, created_at, project_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $16, $17, $18, $20)
      on conflict (organization_id, project_id, name) do nothing
      returning ${COLUMNS}`,
     [...valuesOf(change), change.connection.projectId],
@@ -163,10 +165,10 @@ export async function insertConnection(query: Query, change: Change): Promise<Mo
 export async function updateConnection(query: Query, change: Change): Promise<ModelConnection> {
   const [row] = await query(
     `update model_connections set name = $3, provider = $4, base_url = $5, model = $6,
-        sealed_key = case when $19 then $7 else sealed_key end, is_default = $8,
+        sealed_key = case when $20 then $7 else sealed_key end, is_default = $8,
         input_price = $9, output_price = $10, cached_input_price = $11, currency = $12,
         concurrency = $13, tokens_per_day = $14, cost_per_day = $15,
-        updated_by_kind = $16, updated_by_id = $17, updated_at = $18
+        updated_by_kind = $16, updated_by_id = $17, updated_at = $18, api_key_header = $19
       where organization_id = $1 and id = $2
      returning ${COLUMNS}`,
     [...valuesOf(change), change.sealedKey !== undefined],

@@ -14,7 +14,10 @@ import type { Models } from "./models.ts";
 import { clearDefault, isNameTaken, lockConnection, ownerOf, readConnectionRow, updateConnection } from "./store.ts";
 
 type Changes = Partial<
-  Pick<ModelConnection, "name" | "provider" | "baseUrl" | "model" | "isDefault" | "prices" | "limits"> & {
+  Pick<
+    ModelConnection,
+    "name" | "provider" | "baseUrl" | "model" | "apiKeyHeader" | "isDefault" | "prices" | "limits"
+  > & {
     /** Null takes the key away. */
     apiKey: string | null;
   }
@@ -59,19 +62,22 @@ function missing(): never {
   throw notFound("Model connection");
 }
 
-/** A key that nobody can read must not be sent to an address that somebody else chose. */
+/** A key that nobody can read must not be sent to an address that somebody else chose, nor in a header that its server may show or pass on. */
 function keyProblem(
   former: ModelConnection,
   connection: ModelConnection,
   apiKey: string | null | undefined,
 ): FieldProblem | undefined {
-  if (!former.hasKey || apiKey !== undefined || originOf(former) === originOf(connection)) return undefined;
+  const isSentAlike = originOf(former) === originOf(connection) && headerOf(former) === headerOf(connection);
+  if (!former.hasKey || apiKey !== undefined || isSentAlike) return undefined;
   return {
     path: "input.apiKey",
     code: "required",
-    message: "is required when another server is named: give the key for it, or ask without one",
+    message: "is required when another server is named, or another header: give the key for it, or ask without one",
   };
 }
 
 const originOf = ({ provider, baseUrl }: ModelConnection): string | undefined =>
   URL.parse(baseUrl ?? PROVIDERS[provider] ?? "")?.origin;
+
+const headerOf = ({ apiKeyHeader }: ModelConnection): string | undefined => apiKeyHeader?.toLowerCase();

@@ -7,6 +7,7 @@ import { modelCalls } from "./migrations/0003-model-calls.ts";
 import { modelBudgets } from "./migrations/0004-model-budgets.ts";
 import { longAnswers } from "./migrations/0005-long-answers.ts";
 import { pinnedTools } from "./migrations/0006-pinned-tools.ts";
+import { modelKeyHeaders } from "./migrations/0007-model-key-headers.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -16,6 +17,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0004-model-budgets": modelBudgets,
   "0005-long-answers": longAnswers,
   "0006-pinned-tools": pinnedTools,
+  "0007-model-key-headers": modelKeyHeaders,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

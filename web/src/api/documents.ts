@@ -356,12 +356,14 @@ export type CreateModelConnectionInput = {
   name: string;
   /** The protocol in which the model is asked. */
   provider: ModelProvider;
-  /** Where the model is asked, such as `https://models.example.com/v1`. Default: the provider's own address; `openai_compatible` has none. */
+  /** Where the model is asked, such as `https://models.example.com/v1`. A query, such as `?api-version=1`, goes with each request. Default: the provider's own address; `openai_compatible` has none. */
   baseUrl?: string | null | undefined;
   /** The model's name at the provider. */
   model: string;
   /** The API key, at most 1000 characters. Send it as a variable. */
   apiKey?: string | null | undefined;
+  /** The header that the key is sent in, alone, such as `api-key`: for gateways that take it in no other. At most 100 characters. Default: as the provider's protocol has it. */
+  apiKeyHeader?: string | null | undefined;
   /** Whether agents of the project that name no connection use this one. Default: false. */
   isDefault?: boolean | null | undefined;
   /** The model's prices. */
@@ -378,12 +380,14 @@ export type UpdateModelConnectionInput = {
   name?: string | null | undefined;
   /** The protocol in which the model is asked. */
   provider?: ModelProvider | null | undefined;
-  /** Where the model is asked, such as `https://models.example.com/v1`. Null: the provider's own address. */
+  /** Where the model is asked, such as `https://models.example.com/v1`. A query, such as `?api-version=1`, goes with each request. Null: the provider's own address. */
   baseUrl?: string | null | undefined;
   /** The model's name at the provider. */
   model?: string | null | undefined;
-  /** The API key, at most 1000 characters. Send it as a variable. Null: none. Required when another server is named and there is a key. */
+  /** The API key, at most 1000 characters. Send it as a variable. Null: none. Required when another server or header is named and there is a key. */
   apiKey?: string | null | undefined;
+  /** The header that the key is sent in, alone, such as `api-key`: for gateways that take it in no other. At most 100 characters. Null: as the provider's protocol has it. */
+  apiKeyHeader?: string | null | undefined;
   /** Whether agents of the project that name no connection use this one. */
   isDefault?: boolean | null | undefined;
   /** The model's prices. Null: none. */
@@ -1351,7 +1355,7 @@ export type ModelsQueryVariables = Exact<{
 }>;
 
 
-export type ModelsQuery = { modelConnections: Array<{ id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, spend: Array<{ date: string, tokens: number, cost: number | null, currency: string | null }> | null, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }> | null };
+export type ModelsQuery = { modelConnections: Array<{ id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, apiKeyHeader: string | null, isDefault: boolean, spend: Array<{ date: string, tokens: number, cost: number | null, currency: string | null }> | null, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }> | null };
 
 export type ModelToEditQueryVariables = Exact<{
   id: string;
@@ -1359,25 +1363,25 @@ export type ModelToEditQueryVariables = Exact<{
 
 
 export type ModelToEditQuery = { node:
-    | { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }
+    | { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, apiKeyHeader: string | null, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null }
     | Record<PropertyKey, never>
    | null };
 
-export type ModelFragment = { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null };
+export type ModelFragment = { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, apiKeyHeader: string | null, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null };
 
 export type CreateModelMutationVariables = Exact<{
   input: CreateModelConnectionInput;
 }>;
 
 
-export type CreateModelMutation = { createModelConnection: { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null } | null };
+export type CreateModelMutation = { createModelConnection: { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, apiKeyHeader: string | null, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null } | null };
 
 export type UpdateModelMutationVariables = Exact<{
   input: UpdateModelConnectionInput;
 }>;
 
 
-export type UpdateModelMutation = { updateModelConnection: { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null } | null };
+export type UpdateModelMutation = { updateModelConnection: { id: string, name: string, provider: ModelProvider, baseUrl: string | null, model: string, hasKey: boolean, apiKeyHeader: string | null, isDefault: boolean, prices: { inputPerMillion: number, outputPerMillion: number, cachedInputPerMillion: number | null, currency: string } | null, limits: { concurrency: number | null, tokensPerDay: number | null, costPerDay: number | null } | null } | null };
 
 export type DeleteModelMutationVariables = Exact<{
   input: DeleteModelConnectionInput;
@@ -1775,19 +1779,19 @@ export const ModelProjectsDocument = typed<ModelProjectsQuery, ModelProjectsQuer
 );
 
 export const ModelsDocument = typed<ModelsQuery, ModelsQueryVariables>(
-  "query Models($projectId:ID!){modelConnections(projectId:$projectId){...Model spend(days:7){date tokens cost currency}}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+  "query Models($projectId:ID!){modelConnections(projectId:$projectId){...Model spend(days:7){date tokens cost currency}}} fragment Model on ModelConnection{id name provider baseUrl model hasKey apiKeyHeader isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
 );
 
 export const ModelToEditDocument = typed<ModelToEditQuery, ModelToEditQueryVariables>(
-  "query ModelToEdit($id:ID!){node(id:$id){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+  "query ModelToEdit($id:ID!){node(id:$id){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey apiKeyHeader isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
 );
 
 export const CreateModelDocument = typed<CreateModelMutation, CreateModelMutationVariables>(
-  "mutation CreateModel($input:CreateModelConnectionInput!){createModelConnection(input:$input){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+  "mutation CreateModel($input:CreateModelConnectionInput!){createModelConnection(input:$input){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey apiKeyHeader isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
 );
 
 export const UpdateModelDocument = typed<UpdateModelMutation, UpdateModelMutationVariables>(
-  "mutation UpdateModel($input:UpdateModelConnectionInput!){updateModelConnection(input:$input){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
+  "mutation UpdateModel($input:UpdateModelConnectionInput!){updateModelConnection(input:$input){...Model}} fragment Model on ModelConnection{id name provider baseUrl model hasKey apiKeyHeader isDefault prices{inputPerMillion outputPerMillion cachedInputPerMillion currency}limits{concurrency tokensPerDay costPerDay}}",
 );
 
 export const DeleteModelDocument = typed<DeleteModelMutation, DeleteModelMutationVariables>(

@@ -96,6 +96,11 @@ function addConnectionType(builder: Builder, enums: Enums): void {
         scope: "inherited",
         description: "Whether an API key is sent. It is never shown.",
       }),
+      apiKeyHeader: t.exposeString("apiKeyHeader", {
+        scope: "inherited",
+        nullable: true,
+        description: "The header that the key is sent in. Null: as the provider's protocol has it.",
+      }),
       isDefault: t.exposeBoolean("isDefault", {
         scope: "inherited",
         description: "Whether agents of the project that name no connection use this one.",
@@ -226,7 +231,9 @@ function addInputs(builder: Builder) {
 }
 
 const KEY = `The API key, at most ${LIMITS.modelKeyCharacters} characters. Send it as a variable.`;
-const BASE_URL = "Where the model is asked, such as `https://models.example.com/v1`.";
+const KEY_HEADER = `The header that the key is sent in, alone, such as \`api-key\`: for gateways that take it in no other. At most ${LIMITS.modelKeyHeaderCharacters} characters.`;
+const BASE_URL =
+  "Where the model is asked, such as `https://models.example.com/v1`. A query, such as `?api-version=1`, goes with each request.";
 const NAME = `The connection's name: 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores, beginning with a letter or underscore.`;
 
 function addCreate(builder: Builder, enums: Enums, { prices, limits }: Inputs): void {
@@ -242,6 +249,10 @@ function addCreate(builder: Builder, enums: Enums, { prices, limits }: Inputs): 
       }),
       model: t.string({ description: "The model's name at the provider." }),
       apiKey: t.string({ required: false, description: KEY }),
+      apiKeyHeader: t.string({
+        required: false,
+        description: `${KEY_HEADER} Default: as the provider's protocol has it.`,
+      }),
       isDefault: t.boolean({
         required: false,
         description: "Whether agents of the project that name no connection use this one. Default: false.",
@@ -259,12 +270,13 @@ function addCreate(builder: Builder, enums: Enums, { prices, limits }: Inputs): 
         "Creates a model connection. If it is the default, the project's former default is one no longer. " +
         `CONFLICT if the project has a connection of this name, or ${LIMITS.modelConnectionsPerProject} connections.`,
       args: { input: t.arg({ type: input, description: "Input of `createModelConnection`." }) },
-      resolve: (_, { input: { projectId, baseUrl, apiKey, isDefault, ...given } }, context) =>
+      resolve: (_, { input: { projectId, baseUrl, apiKey, apiKeyHeader, isDefault, ...given } }, context) =>
         createModelConnection(context.models, actingOf(context), {
           ...given,
           projectId: idOf("project", projectId),
           baseUrl: baseUrl ?? null,
           apiKey: apiKey ?? null,
+          apiKeyHeader: apiKeyHeader ?? null,
           isDefault: isDefault ?? false,
           prices: pricesOf(given.prices),
           limits: limitsOf(given.limits),
@@ -288,7 +300,11 @@ function addUpdate(builder: Builder, enums: Enums, { prices, limits }: Inputs): 
       model: t.string({ required: false, description: "The model's name at the provider." }),
       apiKey: t.string({
         required: false,
-        description: `${KEY} Null: none. Required when another server is named and there is a key.`,
+        description: `${KEY} Null: none. Required when another server or header is named and there is a key.`,
+      }),
+      apiKeyHeader: t.string({
+        required: false,
+        description: `${KEY_HEADER} Null: as the provider's protocol has it.`,
       }),
       isDefault: t.boolean({
         required: false,
@@ -315,6 +331,7 @@ function addUpdate(builder: Builder, enums: Enums, { prices, limits }: Inputs): 
           ...(given.baseUrl !== undefined && { baseUrl: given.baseUrl }),
           ...(given.model != null && { model: given.model }),
           ...(given.apiKey !== undefined && { apiKey: given.apiKey }),
+          ...(given.apiKeyHeader !== undefined && { apiKeyHeader: given.apiKeyHeader }),
           ...(given.isDefault != null && { isDefault: given.isDefault }),
           ...(given.prices !== undefined && { prices: pricesOf(given.prices) }),
           ...(given.limits !== undefined && { limits: limitsOf(given.limits) }),

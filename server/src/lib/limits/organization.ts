@@ -89,6 +89,11 @@ export const ORGANIZATION = {
     bounds: "the API key of a model connection",
     test: [MODELS, "is at its edge is taken"],
   },
+  modelKeyHeaderCharacters: {
+    value: 100,
+    bounds: "the name of the header that a model's key goes in",
+    test: [MODELS, "is at its edge is taken"],
+  },
   modelPricePerMillion: {
     value: 1_000_000,
     bounds: "the price of a million tokens",

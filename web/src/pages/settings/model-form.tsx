@@ -55,6 +55,10 @@ export function ModelForm(props: Props) {
       />
       <TextInput {...lineOf("model", "Model")} description="Its name at the provider." />
       <KeyField {...{ said, set, lineOf }} hasKey={model?.hasKey === true} />
+      <TextInput
+        {...lineOf("apiKeyHeader", "Key header")}
+        description="Only for a gateway that takes the key in a header of its own, such as api-key."
+      />
       <Checkbox
         label="Default of the project"
         description="It reads the sentences for the project’s agents. At most one is the default."

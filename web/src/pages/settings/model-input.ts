@@ -22,7 +22,7 @@ const WHOLE: ReadonlySet<string> = new Set(["limits.concurrency", "limits.tokens
 
 type NumberField = (typeof PRICES)[number] | (typeof LIMITS)[number];
 /** Named as the server names them in its problems. */
-export type TextField = "name" | "model" | "baseUrl" | "apiKey" | "prices.currency" | NumberField;
+export type TextField = "name" | "model" | "baseUrl" | "apiKey" | "apiKeyHeader" | "prices.currency" | NumberField;
 
 export type SaidOfModel = Readonly<Record<TextField, string>> & {
   readonly provider: ModelProvider;
@@ -37,6 +37,7 @@ export const saidOf = (model: ModelFragment | undefined): SaidOfModel => ({
   baseUrl: model?.baseUrl ?? "",
   model: model?.model ?? "",
   apiKey: "",
+  apiKeyHeader: model?.apiKeyHeader ?? "",
   isKeyless: false,
   isDefault: model?.isDefault ?? false,
   "prices.inputPerMillion": textOf(model?.prices?.inputPerMillion),
@@ -81,6 +82,7 @@ export const inputOf = (said: SaidOfModel) => ({
   provider: said.provider,
   baseUrl: said.baseUrl.trim() || null,
   model: said.model,
+  apiKeyHeader: said.apiKeyHeader.trim() || null,
   isDefault: said.isDefault,
   prices: pricesOf(said),
   limits: limitsOf(said),

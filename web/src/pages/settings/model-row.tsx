@@ -95,11 +95,11 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
 /** The button that had the focus is gone. */
 const focusOn = (element: HTMLElement | null): void => element?.focus({ preventScroll: true });
 
-const sourceOf = ({ provider, baseUrl, hasKey }: ModelFragment): string =>
+const sourceOf = ({ provider, baseUrl, hasKey, apiKeyHeader }: ModelFragment): string =>
   [
     PROVIDERS[provider] ?? provider,
     ...(baseUrl === null ? [] : [URL.parse(baseUrl)?.host ?? baseUrl]),
-    hasKey ? "with a key" : "without a key",
+    hasKey ? `with a key${apiKeyHeader === null ? "" : ` in ${apiKeyHeader}`}` : "without a key",
   ].join(", ");
 
 const pricesText = ({
