@@ -1,6 +1,6 @@
 /** A thread for costs.test.ts: what a step costs where V8 has compiled nothing else. Posts `Measured`. */
 import { parentPort, workerData } from "node:worker_threads";
-import { draws, MOST_NS, nsPerStep, RATIO, type Case, type Cost } from "./costs.testsuite.ts";
+import { draws, MAX_NS, nsPerStep, RATIO, type Case, type Cost } from "./costs.testsuite.ts";
 
 /** `dear`: only those of these names, until one takes less than so many ns a step. */
 export type Asked = { seed: number; draws: number; dear?: { names: string[]; enough: number } };
@@ -33,8 +33,8 @@ function measure({ seed, draws: count, dear }: Asked): Measured {
   }
   // Not with the least that a case came to when it was measured again: a busy moment may have made a cheap one the dearest of its text.
   const cheapest = Math.min(...[...dearest.values()].map(({ cost }) => cost.ns));
-  // A lower bound would show nothing more, and half of all are above five times the cheapest: they took 31 s.
-  const enough = dear?.enough ?? Math.min(RATIO * cheapest, MOST_NS);
+  // A lower bound shows nothing more, and costs 31 s: half of all are above five times the cheapest.
+  const enough = dear?.enough ?? Math.min(RATIO * cheapest, MAX_NS);
   const measured = [...dearest.values()].flatMap(({ one, cost }) => {
     const least = again(one, cost, enough);
     return least ? [{ name: one.name, ns: least.ns }] : [];

@@ -174,10 +174,10 @@ const UNARY = [
   "[. , .] | .[0] == .[1]",
 ];
 
-/** How many times what a step of the cheapest takes one of another may take. */
+/** A step of any expression takes at most so many times what one of the cheapest takes. */
 export const RATIO = 10;
 /** Nanoseconds: with so many a step, all that an expression may spend is over in 100 ms. */
-export const MOST_NS = 100e6 / STEPS;
+export const MAX_NS = 100e6 / STEPS;
 
 export type Case = { name: string; text: string; data: Json; other: Json };
 

@@ -72,7 +72,11 @@ function answerOf(theirs: Result | ["many"]): Result {
   return theirs[0] === "error" ? ["error", messageOfError(theirs[1])] : theirs;
 }
 
+/** The share of the 624 expressions left to jq that are also evaluated by themselves: one in so many, coprime to the 16 values of each operation. */
+const BY_JQ = scaled({ whole: 1, part: 7 });
+
 test("the same as jq at the corners, whichever way they are evaluated", async () => {
+  let left = 0;
   const cases = CORNERS.map(([text, data]) => ({ text, data, variables: { context: null, input: null } }));
   for (let at = 0; at < cases.length; at += IN_ONE_PROGRAM) {
     const batch = cases.slice(at, at + IN_ONE_PROGRAM);
@@ -81,6 +85,7 @@ test("the same as jq at the corners, whichever way they are evaluated", async ()
       const message = `${asked.text} on ${JSON.stringify(asked.data)}`;
       const ours = nativeResult(asked.text, asked.data, asked.variables);
       if (ours) expect(JSON.stringify(ours), message).toBe(JSON.stringify(theirs));
+      else if (theirs![0] !== "many" && left++ % BY_JQ > 0) continue;
       expect(JSON.stringify(await answer(asked)), message).toBe(JSON.stringify(answerOf(theirs!)));
     }
   }
