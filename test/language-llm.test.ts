@@ -380,6 +380,7 @@ test("a retry repeats that call alone, with its own key", async () => {
 describe("usage", () => {
   const USAGE = "usage { inputTokens outputTokens cachedInputTokens cost currency }";
   const READ = `query($id: ID!) { run(id: $id) { ${USAGE} steps { kind ${USAGE} } } usage(days: 1) { modelCost } }`;
+  const TOTALS = `query($id: ID!) { run(id: $id) { steps(first: 20) { name totalUsage { inputTokens cost currency } } } }`;
   const prices = { inputPerMillion: 1, outputPerMillion: 2, cachedInputPerMillion: 0.5, currency: "EUR" };
   const task = (more: string): string => `{call: 'llm:1.0.0@default', with: {connection: priced, prompt: Hi, ${more}}}`;
   let before: number;
@@ -430,6 +431,22 @@ describe("usage", () => {
     }
   });
 
+  test("of a step is summed up with the steps inside it and the runs that they started, and with no other's", async () => {
+    model.replies = ["Hello"];
+    const child = "{child: {run: {workflow: {namespace: test, name: asks, version: latest, input: {}}}}}";
+    const twice = `call: 'each:1.0.0@default', with: {in: '\${ [1, 2] }', do: [{asks: ${task("seed: 3")}}, ${child}]}`;
+    // Its key begins with the other's.
+    const { id } = await runOf(
+      server,
+      `do: [{all: {do: [{inner: {${twice}}}]}}, {all2: {do: [{ask: ${task("seed: 4")}}]}}, {none: {do: [{set: {set: {a: 1}}}]}}]`,
+    );
+    const { run } = await server.data(TOTALS, { id });
+    const totals = run.steps.map(({ name, totalUsage }: Data) => `${name} ${totalUsage?.inputTokens}`).join(", ");
+    const inner = "asks 300, asks 300, child 300, child 300";
+    expect(totals).toBe(`all 1200, inner 1200, ${inner}, all2 300, ask 300, none undefined, set undefined`);
+    expect(run.steps[0].totalUsage).toMatchObject({ cost: expect.closeTo(4 * 0.00038, 9), currency: "EUR" });
+  });
+
   test("is told by the command line, at a run and its steps", async () => {
     const agentId = await agentOf(server, `do: [{ask: ${task("seed: 2")}}]`);
     const env = beside(server);
@@ -453,6 +470,8 @@ describe("usage", () => {
     const status = "query($id: ID!) { run(id: $id) { status } }";
     await eventually(async () => (await server.data(status, { id })).run.status === "completed", 240_000);
     expect((await server.data(READ, { id })).run.usage.inputTokens).toBe(most * 300);
+    const { run } = await server.data(TOTALS.replace("first: 20", "first: 2, parentNumber: 0"), { id });
+    expect(run.steps.map(({ totalUsage }: Data) => totalUsage.inputTokens)).toEqual([300, most * 300]);
   });
 });
 

@@ -396,7 +396,7 @@ test("a run's page shows what a model writes while it comes, also when it is ope
   await create("writes");
   const body = "do: [{ask: {call: 'llm:1.0.0@default', with: {connection: writes, prompt: Hi}}}]";
   const id = await start(server, await agentOf(server, body));
-  const text = page.getByRole("region", { name: "Text so far" });
+  const text = page.getByLabel("output so far");
   const expectText = async (is: string): Promise<void> => {
     await text.filter({ hasText: is }).waitFor();
     expect(await text.textContent()).toBe(is);
@@ -411,7 +411,11 @@ test("a run's page shows what a model writes while it comes, also when it is ope
   writing.text("there was");
   await expectText("Once upon a time\nthere was");
   writing.end();
-  await page.getByRole("complementary", { name: "Step 1" }).getByText('"Once upon a time\\nthere was"').waitFor();
+  await page
+    .getByRole("complementary", { name: "Step 1" })
+    .getByLabel("output", { exact: true })
+    .filter({ hasText: "there was" })
+    .waitFor();
   expect(await text.count()).toBe(0);
 });
 

@@ -1174,7 +1174,7 @@ export type StepDetailQueryVariables = Exact<{
 
 
 export type StepDetailQuery = { node:
-    | { id: string, input: Json | null, output: Json | null, usage: { inputTokens: number, outputTokens: number, cachedInputTokens: number, cost: number | null, currency: string | null } | null, error: { type: string, status: number, title: string | null, detail: string | null } | null, attempts: Array<{ number: number, status: StepStatus, startedAt: string | null, finishedAt: string | null, error: { status: number, title: string | null, detail: string | null } | null, response: { status: number, body: string | null } | null }> }
+    | { id: string, input: Json | null, output: Json | null, totalUsage: { inputTokens: number, outputTokens: number, cachedInputTokens: number, cost: number | null, currency: string | null } | null, error: { type: string, status: number, title: string | null, detail: string | null } | null, attempts: Array<{ number: number, status: StepStatus, startedAt: string | null, finishedAt: string | null, error: { status: number, title: string | null, detail: string | null } | null, response: { status: number, body: string | null } | null }> }
     | Record<PropertyKey, never>
    | null };
 
@@ -1184,6 +1184,16 @@ export type RunUsageQueryVariables = Exact<{
 
 
 export type RunUsageQuery = { run: { id: string, usage: { inputTokens: number, outputTokens: number, cachedInputTokens: number, cost: number | null, currency: string | null } | null } | null };
+
+export type StepUsageQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type StepUsageQuery = { node:
+    | { id: string, totalUsage: { inputTokens: number, outputTokens: number, cachedInputTokens: number, cost: number | null, currency: string | null } | null }
+    | Record<PropertyKey, never>
+   | null };
 
 export type SaidQueryVariables = Exact<{
   id: string;
@@ -1695,11 +1705,15 @@ export const MoreStepsDocument = typed<MoreStepsQuery, MoreStepsQueryVariables>(
 );
 
 export const StepDetailDocument = typed<StepDetailQuery, StepDetailQueryVariables>(
-  "query StepDetail($id:ID!$attempts:Int!$after:Int!){node(id:$id){...on Step{id input output usage{...UsedModels}error{type status title detail}attempts(first:$attempts after:$after){number status startedAt finishedAt error{status title detail}response{status body}}}}} fragment UsedModels on ModelUsage{inputTokens outputTokens cachedInputTokens cost currency}",
+  "query StepDetail($id:ID!$attempts:Int!$after:Int!){node(id:$id){...on Step{id input output totalUsage{...UsedModels}error{type status title detail}attempts(first:$attempts after:$after){number status startedAt finishedAt error{status title detail}response{status body}}}}} fragment UsedModels on ModelUsage{inputTokens outputTokens cachedInputTokens cost currency}",
 );
 
 export const RunUsageDocument = typed<RunUsageQuery, RunUsageQueryVariables>(
   "query RunUsage($id:ID!){run(id:$id){id usage{...UsedModels}}} fragment UsedModels on ModelUsage{inputTokens outputTokens cachedInputTokens cost currency}",
+);
+
+export const StepUsageDocument = typed<StepUsageQuery, StepUsageQueryVariables>(
+  "query StepUsage($id:ID!){node(id:$id){...on Step{id totalUsage{...UsedModels}}}} fragment UsedModels on ModelUsage{inputTokens outputTokens cachedInputTokens cost currency}",
 );
 
 export const SaidDocument = typed<SaidQuery, SaidQueryVariables>(

@@ -1,7 +1,8 @@
 /** One text, mostly JSON, to read, search, copy and keep. */
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { Button } from "@mantine/core";
 import { countText } from "../lib/counts.ts";
+import { useHeldEnd } from "../lib/use-held-end.ts";
 import { CopyButton } from "./copy-button.tsx";
 import classes from "./json-view.module.css";
 
@@ -11,9 +12,20 @@ const MAX_FOUND = 500;
 /** Shorter ones are seen whole. */
 const SEARCHED_FROM_LINES = 12;
 
-/** `label`: what it is, as in "output"; `file`: its name when it is kept. */
-export function JsonView({ text, label, file }: { text: string; label: string; file: string }) {
+type Props = {
+  text: string;
+  /** As in "output". */
+  label: string;
+  /** Its name when it is kept. */
+  file: string;
+  /** More of it comes: its end is held in sight. */
+  isGrowing?: boolean;
+};
+
+export function JsonView({ text, label, file, isGrowing = false }: Props) {
   const shown = text.slice(0, MAX_CHARACTERS);
+  const pre = useRef<HTMLPreElement>(null);
+  useHeldEnd(pre, { isLive: isGrowing, isHeldAtFirst: isGrowing, end: () => pre.current!.scrollHeight });
   const search = useSearch(shown);
   const isSearched = useMemo(() => shown.split("\n", SEARCHED_FROM_LINES).length >= SEARCHED_FROM_LINES, [shown]);
   return (
@@ -31,7 +43,7 @@ export function JsonView({ text, label, file }: { text: string; label: string; f
         </Button>
       </div>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it */}
-      <pre tabIndex={0} aria-label={label}>
+      <pre ref={pre} tabIndex={0} dir="auto" aria-label={isGrowing ? `${label} so far` : label} aria-busy={isGrowing}>
         {search.parts.map(({ at, text: part, place }) =>
           place === undefined ? part : <Found key={at} text={part} isCurrent={place === search.current} />,
         )}

@@ -103,9 +103,12 @@ const ofTried = (value: string): string => ofKinds(TRIED, value);
 const CALL = `${ofTried("state ->> 'call'")} as call`;
 export const STEP_NAME_COLUMNS = `name, ${CALL}`;
 
+/** The run that a step started. */
+export const CHILD_COLUMN = `${ofKinds(STARTS_CHILD, "state ->> 'childId'")} as child_id`;
+
 /** The columns of a list of steps. */
 export const STEP_COLUMNS = `${withPayloads(STEP_SHOWN, STEP_PAYLOADS)},
-  ${ofKinds(STARTS_CHILD, "state ->> 'childId'")} as child_id,
+  ${CHILD_COLUMN},
   ${ofKinds(ASKS, "state ->> 'approvalId'")} as approval_id,
   ${payloadColumn("caught", ofTried("state -> 'caught'"))},
   ${ofTried("(state ->> 'caughtAt')::double precision")} as caught_at,

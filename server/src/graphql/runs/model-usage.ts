@@ -1,11 +1,11 @@
 /** The use of language models by steps and runs. */
 import { LIMITS } from "../../lib/limits.ts";
-import { usageOfRun } from "../../runs/read/model-usage.ts";
+import { totalUsageOfStep, usageOfRun } from "../../runs/read/model-usage.ts";
 import type { Builder } from "../builder/builder.ts";
 import { callerOf } from "../context/context.ts";
 
-/** A sum over a tree of runs takes longer than a field. */
-const RUN_USAGE_COST = { cost: { most: 20 } };
+/** A sum over the steps of a run, or over a tree of runs, takes longer than a field. */
+const SUM_COST = { cost: { most: 20 } };
 
 export function addModelUsage(builder: Builder): void {
   builder.objectType("ModelUsage", {
@@ -41,12 +41,22 @@ export function addModelUsage(builder: Builder): void {
       resolve: ({ runId, number }, _, { loaders }) => loaders.stepUsage({ runId, number }),
     }),
   );
+  builder.objectField("Step", "totalUsage", (t) =>
+    t.field({
+      scope: "inherited",
+      type: "ModelUsage",
+      nullable: true,
+      extensions: SUM_COST,
+      description: `What the step, all steps inside it and the runs that they started used of language models, such as all questions of an assistant. Null if none was answered by one. Of more than ${LIMITS.runUsageRuns} runs, only so many are counted.`,
+      resolve: (step, _, { runs }) => totalUsageOfStep(runs, step),
+    }),
+  );
   builder.objectField("Run", "usage", (t) =>
     t.field({
       scope: "inherited",
       type: "ModelUsage",
       nullable: true,
-      extensions: RUN_USAGE_COST,
+      extensions: SUM_COST,
       description: `What the run and all runs below it used of language models. Null if none was answered by one. Of more than ${LIMITS.runUsageRuns} runs, only so many are counted.`,
       resolve: ({ id }, _, context) => usageOfRun(context.runs, callerOf(context).organizationId, id),
     }),

@@ -108,7 +108,7 @@ export const MODELS = {
   },
   runUsageRuns: {
     value: 1_000,
-    bounds: "runs that `Run.usage` sums up: the run and those below it",
+    bounds: "runs that `Run.usage` sums up, the run and those below it, and `Step.totalUsage`, those below the step",
     beyond: "further ones are not counted",
     test: [LLM_TASK, "sums up no more runs than it may"],
   },

@@ -1,7 +1,10 @@
 /** The use of models by a step, and for a run with all runs that it started. */
 import type { OrganizationId, RunId, StepId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { CHILD_COLUMN } from "../../execution/journal/read-rows.ts";
+import type { Step } from "../../execution/run/run.ts";
 import type { Row } from "../../storage/database.ts";
+import { partitionOf } from "../../storage/partitions.ts";
 import type { Runs } from "../handle/runs.ts";
 
 export type ModelUsage = {
@@ -45,6 +48,35 @@ export async function usageOfSteps(
   );
   const found = new Map(rows.map((row) => [`${row["run_id"]} ${row["step_number"]}`, usageOf(row)]));
   return steps.map(({ runId, number }) => found.get(`${runId} ${number}`) ?? null);
+}
+
+/**
+ * With the steps inside it and the runs that these started, at most `LIMITS.runUsageRuns` of them. Null if none asked a model. The key of
+ * a step begins with that of the one around it, so the steps of its run are gone through once.
+ */
+export async function totalUsageOfStep(
+  { database }: Pick<Runs, "database">,
+  { organizationId, runId, number, key }: Pick<Step, "organizationId" | "runId" | "number" | "key">,
+): Promise<ModelUsage | null> {
+  const month = partitionOf(database, runId);
+  const [row] = await database.query(
+    `with recursive inside as materialized (
+       select number, ${CHILD_COLUMN} from steps_${month}
+        where run_id = $2 and organization_id = $1 and (number = $3 or number > $3 and starts_with(key, $4))),
+     tree (id) as (
+       select child_id::uuid from inside where child_id is not null
+       union all
+       select r.id from tree t join runs r on r.parent_run_id = t.id where r.organization_id = $1),
+     counted as (select id from tree limit $5),
+     calls as (
+       select c.* from inside join model_calls c on c.run_id = $2 and c.step_number = inside.number
+       union all
+       select c.* from counted join model_calls c on c.run_id = counted.id)
+     select ${SUMS}, count(*) as calls from calls where organization_id = $1`,
+    [organizationId, runId, number, `${key}/`, LIMITS.runUsageRuns],
+    organizationId,
+  );
+  return Number(row!["calls"]) === 0 ? null : usageOf(row!);
 }
 
 /** With the runs below it, at most `LIMITS.runUsageRuns` of them. Null if none asked a model. */

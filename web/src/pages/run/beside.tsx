@@ -1,35 +1,34 @@
 /** Stands beside the steps of a run: the step that is chosen, or what its newest assistant says. */
 import type { RunHeadFragment, StepRowFragment } from "../../api/documents.ts";
-import type { ModelUsage } from "../../lib/model-usage.ts";
 import { Conversation } from "./conversation.tsx";
 import { Inspector } from "./inspector.tsx";
 import { nameOf } from "./rows.ts";
+import type { RunView } from "./run-view.ts";
 import classes from "./run.module.css";
 import type { Change, Part } from "./search.ts";
-import { isAssistant, isOnlyAsker } from "./turns.ts";
+import { isAssistant } from "./turns.ts";
 
 type Props = {
   steps: readonly StepRowFragment[];
   chosen: StepRowFragment | undefined;
   part: Part | undefined;
-  texts: ReadonlyMap<number, string>;
+  view: RunView;
+  /** How many the run had when it was read. */
+  stepCount: number;
   said: ReadonlyMap<number, string>;
   runError: RunHeadFragment["error"];
-  /** The use of models by the run. */
-  usage: ModelUsage | null;
   now: number;
   onShow: (change: Change) => void;
   onClose: () => void;
 };
 
-export function Beside({ steps, chosen, part, texts, said, runError, usage, now, onShow, onClose }: Props) {
+export function Beside({ steps, stepCount, chosen, part, view, said, runError, now, onShow, onClose }: Props) {
   const assistant = chosen ? (isAssistant(chosen) ? chosen : undefined) : steps.findLast(isAssistant);
   const conversation = assistant && (
     <Conversation
       key={assistant.number}
       step={assistant}
-      usage={isOnlyAsker(steps) ? usage : undefined}
-      {...{ steps, texts, said, now }}
+      {...{ steps, stepCount, view, said, now }}
       onChoose={(step) => onShow({ step, part: undefined })}
     />
   );
@@ -37,9 +36,8 @@ export function Beside({ steps, chosen, part, texts, said, runError, usage, now,
     return (
       <Inspector
         step={chosen}
-        text={texts.get(chosen.number)}
         conversation={conversation}
-        {...{ runError, part, onClose }}
+        {...{ view, runError, part, onClose }}
         onPart={(one) => onShow({ part: one })}
       />
     );

@@ -1,15 +1,16 @@
 /** One step: what went in, what came out, why it failed, and each attempt. Read when it is opened, and again when the step changes. */
-import { useMemo, useState, type ReactNode } from "react";
+import { useEffect, useEffectEvent, useMemo, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
 import {
   StepDetailDocument,
   type RunHeadFragment,
   type StepDetailQuery,
+  type StepDetailQueryVariables,
   type StepRowFragment,
 } from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
+import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { JsonView } from "../../components/json-view.tsx";
 import { Loading } from "../../components/loading.tsx";
@@ -19,11 +20,12 @@ import { Time } from "../../components/time.tsx";
 import { countText } from "../../lib/counts.ts";
 import { shortId } from "../../lib/ids.ts";
 import { parseJson } from "../../lib/json.ts";
-import { costText, usageParts } from "../../lib/model-usage.ts";
+import { costText, usageParts, type ModelUsage } from "../../lib/model-usage.ts";
 import { durationText } from "../../lib/times.ts";
 import classes from "./inspector.module.css";
-import { LiveText } from "./live-text.tsx";
+import { endOf, useTextUntil } from "./live-text.tsx";
 import { nameOf } from "./rows.ts";
+import type { RunView } from "./run-view.ts";
 import type { Part } from "./search.ts";
 
 type Detail = Extract<NonNullable<StepDetailQuery["node"]>, { id: string }>;
@@ -34,8 +36,7 @@ const MORE_ATTEMPTS = 100;
 
 type Props = {
   step: StepRowFragment;
-  /** The text that a model has written so far, if one is writing. */
-  text: string | undefined;
+  view: RunView;
   /** It is on the page already. */
   runError: RunHeadFragment["error"];
   /** Undefined: what tells most. */
@@ -46,12 +47,12 @@ type Props = {
   conversation?: ReactNode;
 };
 
-export function Inspector({ step, text, runError, part, onPart, onClose, conversation }: Props) {
+export function Inspector({ step, view, runError, part, onPart, onClose, conversation }: Props) {
   const { id, number, status, kind, error, child, attemptCount } = step;
   const has = { conversation: conversation !== undefined, error: error !== null };
   const shown = shownPart(part, has);
   return (
-    <aside className={classes["inspector"]} aria-label={`Step ${number}`}>
+    <aside className={classes["inspector"]} data-part={shown} aria-label={`Step ${number}`}>
       <div className={classes["head"]}>
         <h2>
           {number} {nameOf(step)}
@@ -84,14 +85,7 @@ export function Inspector({ step, text, runError, part, onPart, onClose, convers
         ]}
         onChange={(value) => onPart(value)}
       />
-      {shown === "conversation" ? (
-        conversation
-      ) : shown === "output" && text !== undefined ? (
-        <LiveText text={text} />
-      ) : (
-        // Read again when the step changes.
-        <PartOfStep key={`${id} ${status} ${attemptCount}`} step={step} part={shown} runError={runError} />
-      )}
+      {shown === "conversation" ? conversation : <PartOfStep key={id} {...{ step, view, runError }} part={shown} />}
     </aside>
   );
 }
@@ -104,33 +98,77 @@ function shownPart(wanted: Part | undefined, has: { conversation: boolean; error
 }
 
 type ReadPart = Exclude<Part, "conversation">;
-type PartProps = Pick<Props, "step" | "runError"> & { part: ReadPart };
+type PartProps = Pick<Props, "step" | "view" | "runError"> & { part: ReadPart };
 
-function PartOfStep({ step: { id, number, attemptCount }, part, runError }: PartProps) {
+/** A part of the step. The last answer stays until the next is there, and so does the text that a model has written. */
+function PartOfStep({ step, view, part, runError }: PartProps) {
+  const { id, number, kind, status, finishedAt, attemptCount } = step;
   const [most, setMost] = useState(ATTEMPTS);
   const earlier = Math.max(0, attemptCount - most);
-  const [{ data, error }, readAgain] = useRead({
-    query: StepDetailDocument,
-    variables: { id, attempts: most, after: earlier },
-    requestPolicy: "cache-and-network",
-  });
-  if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
-  const node = data?.node as Detail | null | undefined;
-  if (!node) return <Loading label="Loading the step" lines={3} />;
-  const { usage } = node;
+  const [{ detail, refusal, of, readAgain }, setRead] = useState<Read>(UNREAD);
+  const state = `${status} ${attemptCount} ${most}`;
+  const text = useTextUntil(view, number, finishedAt !== null && of === state);
+  const words = part === "output" ? (text ?? textIn(kind, detail?.output)) : undefined;
   return (
     <>
-      {usage && (
-        <p className="dim">{[usageParts(usage), costText(usage.cost, usage.currency)].filter(Boolean).join(" · ")}</p>
-      )}
+      {/* Read again when the step changes. */}
+      <Reader key={state} of={state} asked={{ id, attempts: most, after: earlier }} onRead={setRead} />
+      {refusal && <Problem refusal={refusal} action={<TryAgain onClick={readAgain} />} />}
+      {detail?.totalUsage ? <Used {...detail.totalUsage} /> : text !== undefined && <p className="dim">is writing…</p>}
       {part === "attempts" && earlier > 0 && (
         <Button variant="default" size="compact-sm" onClick={() => setMost(most + MORE_ATTEMPTS)}>
           Show earlier attempts
         </Button>
       )}
-      <Shown detail={node} number={number} part={part} runError={runError} />
+      {words !== undefined ? (
+        <JsonView
+          text={text === undefined ? words : endOf(words)}
+          label={part}
+          file={`step-${number}-${part}.txt`}
+          isGrowing={text !== undefined}
+        />
+      ) : detail ? (
+        <Shown detail={detail} number={number} part={part} runError={runError} />
+      ) : (
+        !refusal && <Loading label="Loading the step" lines={3} />
+      )}
     </>
   );
+}
+
+/** The answer of a model, and lines of text, are shown as they are, not as JSON. */
+const textIn = (kind: string, value: unknown): string | undefined =>
+  typeof value === "string" && (kind === "llm" || value.includes("\n")) ? value : undefined;
+
+const Used = (usage: ModelUsage) => (
+  <p className="dim">{[usageParts(usage), costText(usage.cost, usage.currency)].filter(Boolean).join(" · ")}</p>
+);
+
+/** `of`: the state of the step that it is known for. */
+type Read = {
+  of?: string | undefined;
+  detail?: Detail | undefined;
+  refusal?: Refusal | undefined;
+  readAgain: () => void;
+};
+const UNREAD: Read = { readAgain: () => undefined };
+
+type ReaderProps = { of: string; asked: StepDetailQueryVariables; onRead: (update: (before: Read) => Read) => void };
+
+function Reader({ of, asked, onRead }: ReaderProps) {
+  const [state, readAgain] = useRead({
+    query: StepDetailDocument,
+    variables: asked,
+    requestPolicy: "cache-and-network",
+  });
+  const tell = useEffectEvent(({ data, error, stale }: typeof state): void => {
+    const detail = (data?.node ?? undefined) as Detail | undefined;
+    if (!detail && !error) return;
+    const refusal = error && refusalIn(error);
+    onRead((before) => ({ of: stale ? before.of : of, detail: detail ?? before.detail, refusal, readAgain }));
+  });
+  useEffect(() => tell(state), [state]);
+  return null;
 }
 
 type ShownProps = { detail: Detail; number: number; part: ReadPart; runError: Props["runError"] };

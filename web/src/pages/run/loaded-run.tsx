@@ -28,6 +28,7 @@ import { definedIn, type Change, type RunSearch } from "./search.ts";
 import { Sentence } from "./sentence.tsx";
 import { Steps } from "./steps.tsx";
 import { useQuestions } from "./use-questions.ts";
+import { useReadAgain } from "../../lib/use-read-again.ts";
 import { FINAL, useRunView } from "./use-run-view.ts";
 import classes from "./run.module.css";
 
@@ -60,7 +61,6 @@ export function LoadedRun({ data, search }: { data: RunPageQuery; search: RunSea
         stepCount={run.stepCount}
         isOver={FINAL.has(status)}
         search={search}
-        usage={run.usage}
         onShow={show}
         said={said}
       />
@@ -150,18 +150,12 @@ function useOutcome(id: string, status: string): { refusal: Refusal | undefined;
   return { refusal: error && refusalIn(error), readOutcome };
 }
 
-/** Reads again, after each answer of a model, how much of models the run has used. */
+/** Reads again, as models answer, how much of them the run has used. */
 function useUsage(id: string, view: RunView): void {
   const steps = useSyncExternalStore(view.shown.watch, view.shown.get);
   const answered = steps.filter(({ kind, finishedAt }) => kind === "model" && finishedAt !== null).length;
   const [, readUsage] = useRead({ query: RunUsageDocument, variables: { id }, pause: true });
-  const told = useRef(answered);
-  const changed = useEffectEvent(readUsage);
-  useEffect(() => {
-    if (answered === told.current) return;
-    told.current = answered;
-    changed();
-  }, [answered]);
+  useReadAgain(answered, readUsage);
 }
 
 /** Changes what stands in the address. */

@@ -20,6 +20,8 @@ export class RunView {
   readonly #texts = new Map<number, string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isSorted = true;
+  /** Which of them are to be shown: a text alone leaves the steps as they are. */
+  #changed = { steps: false, texts: false };
 
   constructor(head: RunHeadFragment, steps: readonly StepRowFragment[]) {
     this.id = head.id;
@@ -37,30 +39,44 @@ export class RunView {
   take({ run, step, textDelta, revision }: RunEventsSubscription["runEvents"]): void {
     this.#revision = revision;
     if (run && isOther(run, this.head.get())) this.head.set(run);
-    if (step) {
-      if (!this.#steps.has(step.number)) this.#isSorted = false;
-      this.#steps.set(step.number, step);
-      if (step.status !== "running") this.#texts.delete(step.number);
-    }
-    if (textDelta) {
-      const { stepNumber, offset, text } = textDelta;
-      this.#texts.set(stepNumber, (this.#texts.get(stepNumber) ?? "").slice(0, offset) + text);
-    }
+    if (step) this.#takeStep(step);
+    if (textDelta) this.#takeText(textDelta);
     this.#timer ??= setTimeout(() => this.show(), SHOWN_EVERY_MS);
+  }
+
+  #takeStep(step: StepRowFragment): void {
+    const { number, status } = step;
+    if (!this.#steps.has(number)) this.#isSorted = false;
+    this.#steps.set(number, step);
+    this.#changed.steps = true;
+    if (status !== "running" && this.#texts.delete(number)) this.#changed.texts = true;
+  }
+
+  #takeText({ stepNumber, offset, text }: NonNullable<RunEventsSubscription["runEvents"]["textDelta"]>): void {
+    const before = this.#texts.get(stepNumber) ?? "";
+    this.#texts.set(stepNumber, (offset < before.length ? before.slice(0, offset) : before) + text);
+    this.#changed.texts = true;
   }
 
   add(steps: readonly StepRowFragment[]): void {
     for (const step of steps) if (!this.#steps.has(step.number)) this.#steps.set(step.number, step);
     this.#isSorted = false;
+    this.#changed.steps = true;
     this.show();
   }
 
   show(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    const { steps, texts } = this.#changed;
+    this.#changed = { steps: false, texts: false };
+    if (steps) this.shown.set(this.#inOrder());
+    if (texts) this.texts.set(new Map(this.#texts));
+  }
+
+  #inOrder(): StepRowFragment[] {
     const steps = [...this.#steps.values()];
-    this.shown.set(this.#isSorted ? steps : steps.toSorted((a, b) => a.number - b.number));
-    if (this.#texts.size > 0 || this.texts.get().size > 0) this.texts.set(new Map(this.#texts));
+    return this.#isSorted ? steps : steps.toSorted((a, b) => a.number - b.number);
   }
 }
 

@@ -4,7 +4,6 @@ import { Button, SegmentedControl } from "@mantine/core";
 import type { StepRowFragment } from "../../api/documents.ts";
 import { countText } from "../../lib/counts.ts";
 import { useKeys } from "../../lib/use-keys.ts";
-import type { ModelUsage } from "../../lib/model-usage.ts";
 import { useNow } from "../../lib/use-now.ts";
 import { Beside } from "./beside.tsx";
 import { around, foldedAtFirst, linesOf, tasksAhead, type Shown, type Task } from "./rows.ts";
@@ -25,17 +24,14 @@ type Props = {
   stepCount: number;
   isOver: boolean;
   search: RunSearch;
-  /** The use of language models. */
-  usage: ModelUsage | null;
   onShow: (change: Change) => void;
   /** The decision at a step, by its number. */
   said: ReadonlyMap<number, string>;
 };
 
-export function Steps({ view, tasks, stepCount, isOver, search, usage, onShow, said }: Props) {
+export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: Props) {
   const steps = useSyncExternalStore(view.shown.watch, view.shown.get);
   const head = useSyncExternalStore(view.head.watch, view.head.get);
-  const texts = useSyncExternalStore(view.texts.watch, view.texts.get);
   const now = useNow(isOver ? undefined : TICK_MS);
   const chosen = search.step;
   const [folded, fold] = useFolded(steps, chosen);
@@ -76,7 +72,7 @@ export function Steps({ view, tasks, stepCount, isOver, search, usage, onShow, s
         chosen={chosenStep}
         part={search.part}
         runError={head.error}
-        {...{ steps, texts, said, usage, now, onShow }}
+        {...{ steps, stepCount, view, said, now, onShow }}
         onClose={close}
       />
     </div>

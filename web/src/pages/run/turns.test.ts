@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { StepRowFragment } from "../../api/documents.ts";
-import { callCount, isOnlyAsker, limitAsksOf, turnsOf, workedMs } from "./turns.ts";
+import { callCount, countOver, isSameTurn, isTurnOpen, limitAsksOf, turnsOf, workedMs } from "./turns.ts";
 
 const step = (number: number, kind: string, position: string, given: object = {}): StepRowFragment =>
   ({ number, kind, position, parentNumber: number === 1 ? null : 1, child: null, attempts: [], ...given }) as never;
@@ -50,8 +50,15 @@ test("the time in which people decide does not count, and of questions at the sa
   expect(workedMs(asked[0]!, turnsOf(asked, 1), asks, 0)).toBe(45_000);
 });
 
-test("what a run used is its assistant's if nothing else in it asks models", () => {
-  expect(isOnlyAsker(STEPS)).toBe(true);
-  expect(isOnlyAsker([...STEPS, step(9, "llm", "more#1")])).toBe(false);
-  expect(isOnlyAsker([...STEPS, step(9, "workflow", "more#1", { child: { id: "run_1" } })])).toBe(false);
+test("a turn is the same until a step of it changes, and is open until all of them are over", () => {
+  const ended = [
+    step(1, "assistant", "work#1", at(0, null)),
+    step(2, "model", "work#1/steps/model-1#1", at(0, 1)),
+    step(3, "tool", "work#1/steps/tool-1-1#1", at(1, 2)),
+  ];
+  const [turn, again] = [turnsOf(ended, 1)[0]!, turnsOf(ended, 1)[0]!];
+  expect(again).not.toBe(turn);
+  expect([isSameTurn(turn, again), isTurnOpen(turn), countOver([turn])]).toEqual([true, false, 2]);
+  const open = turnsOf(ended.with(2, step(3, "tool", "work#1/steps/tool-1-1#1", at(1, null))), 1)[0]!;
+  expect([isSameTurn(turn, open), isTurnOpen(open), countOver([open])]).toEqual([false, true, 1]);
 });

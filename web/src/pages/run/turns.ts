@@ -4,15 +4,15 @@ import { tookOf } from "./spans.ts";
 
 /** `question`: to the person who decides about it. A call that was rejected has no step of its own. */
 export type Call = { tool?: StepRowFragment; question?: StepRowFragment };
-/** `calls`: by their place in the answer, from 1. */
-export type Turn = { model: StepRowFragment; calls: ReadonlyMap<number, Call> };
+/** `number`: from 1. `calls`: by their place in the answer, from 1. */
+export type Turn = { number: number; model: StepRowFragment; calls: ReadonlyMap<number, Call> };
 
 /** `work#1/steps/tool-2-1#1`: the first call of the second turn. */
 const PLACE = /\/(model|tool|approval)-(\d+)(?:-(\d+))?#\d+$/;
 
 export const isAssistant = ({ kind }: StepRowFragment): boolean => kind === "assistant";
 
-/** `assistant`: the number of its step. */
+/** Those whose steps were read, in their order. `assistant`: the number of its step. */
 export function turnsOf(steps: readonly StepRowFragment[], assistant: number): Turn[] {
   const models = new Map<number, StepRowFragment>();
   const calls = new Map<number, Map<number, Call>>();
@@ -25,7 +25,9 @@ export function turnsOf(steps: readonly StepRowFragment[], assistant: number): T
     calls.set(Number(turn), inTurn);
     inTurn.set(Number(call), { ...inTurn.get(Number(call)), [kind === "tool" ? "tool" : "question"]: step });
   }
-  return [...models].toSorted(([a], [b]) => a - b).map(([turn, model]) => ({ model, calls: calls.get(turn) ?? NONE }));
+  return [...models]
+    .toSorted(([a], [b]) => a - b)
+    .map(([number, model]) => ({ number, model, calls: calls.get(number) ?? NONE }));
 }
 
 const NONE: Turn["calls"] = new Map();
@@ -42,6 +44,33 @@ export function limitAsksOf(steps: readonly StepRowFragment[], assistant: number
   });
 }
 
+/** Nothing of them has changed. */
+export const isSameTurn = (one: Turn, other: Turn): boolean =>
+  one.model === other.model &&
+  one.calls.size === other.calls.size &&
+  one.calls.entries().every(([place, { tool, question }]) => {
+    const call = other.calls.get(place);
+    return call?.tool === tool && call?.question === question;
+  });
+
+/** Whether anything in it still lasts. */
+export const isTurnOpen = ({ model, calls }: Turn): boolean =>
+  model.finishedAt === null ||
+  calls.values().some(({ tool, question }) => tool?.finishedAt === null || question?.finishedAt === null);
+
+/** How many of their steps are over. */
+export const countOver = (turns: readonly Turn[]): number =>
+  turns.reduce(
+    (sum, { model, calls }) =>
+      sum +
+      Number(model.finishedAt !== null) +
+      calls
+        .values()
+        .filter(({ tool }) => tool?.finishedAt)
+        .toArray().length,
+    0,
+  );
+
 export const callCount = (turns: readonly Turn[]): number => turns.reduce((sum, { calls }) => sum + calls.size, 0);
 
 /** Without the time in which people decided, which counts in no limit. Calls of one turn wait at the same time. */
@@ -57,8 +86,3 @@ export function workedMs(
   for (const { step } of asks) waited.push(tookOf(step, now) ?? 0);
   return Math.max(0, (tookOf(assistant, now) ?? 0) - waited.reduce((sum, ms) => sum + ms, 0));
 }
-
-/** Whether the run has one assistant and nothing else that asks models: what the run used is then what the assistant used. */
-export const isOnlyAsker = (steps: readonly StepRowFragment[]): boolean =>
-  steps.filter(isAssistant).length === 1 &&
-  steps.every(({ kind, child }) => kind !== "llm" && (child === null || kind === "tool"));

@@ -51,7 +51,7 @@ export function useRunView(run: Read): Followed {
       stop();
     };
   }, [stream, view, refusal]);
-  const rest = useRestOfSteps(view);
+  const rest = useRestOfSteps(view, run.stepCount);
   const again = (): void => {
     setRefusal(undefined);
     rest.again();
@@ -59,26 +59,28 @@ export function useRunView(run: Read): Followed {
   return { view, refusal: refusal ?? rest.refusal, again };
 }
 
-/** Page by page, after those that the run was read with; after a refusal on from there. */
-function useRestOfSteps(view: RunView): Pick<Followed, "refusal" | "again"> {
+/**
+ * Page by page, after those that the run was read with: the newest first, which is what somebody looks for in a conversation; then all
+ * between. After a refusal on from there.
+ */
+function useRestOfSteps(view: RunView, stepCount: number): Pick<Followed, "refusal" | "again"> {
   const client = useClient();
   const [refusal, setRefusal] = useState<Refusal>();
-  const [first] = useState(() => placeAfter(view.shown.get()));
-  const place = useRef(first);
+  const [places] = useState(() => placesAfter(view.shown.get(), stepCount));
+  const left = useRef(places);
   useEffect(() => {
     if (refusal) return undefined;
     const ending = new AbortController();
     const readRest = async (): Promise<void> => {
-      const after = place.current;
+      const [after, ...others] = left.current;
       if (after === undefined) return;
       // The answer from when the page was open before may have changed since.
       const asked = client.query(MoreStepsDocument, { id: view.id, after }, { requestPolicy: "network-only" });
       const { data, error } = await asked.toPromise();
       if (ending.signal.aborted) return;
       if (error) return setRefusal(refusalIn(error));
-      const more = data?.run?.steps ?? [];
-      view.add(more);
-      place.current = placeAfter(more);
+      left.current = others;
+      view.add(data?.run?.steps ?? []);
       await readRest();
     };
     void readRest();
@@ -87,6 +89,10 @@ function useRestOfSteps(view: RunView): Pick<Followed, "refusal" | "again"> {
   return { refusal, again: () => setRefusal(undefined) };
 }
 
-/** Undefined: there are no more. */
-const placeAfter = (steps: readonly { number: number }[]): number | undefined =>
-  steps.length < OF_A_PAGE ? undefined : steps.at(-1)!.number;
+/** The numbers after which pages begin. Steps are numbered without gaps; those that began later come with the stream. */
+function placesAfter(first: readonly { number: number }[], stepCount: number): readonly number[] {
+  if (first.length < OF_A_PAGE || stepCount <= OF_A_PAGE) return [];
+  const newest = Math.max(OF_A_PAGE, stepCount - OF_A_PAGE);
+  const between = Array.from({ length: Math.ceil((newest - OF_A_PAGE) / OF_A_PAGE) }, (_, page) => page + 1);
+  return [newest, ...between.map((page) => page * OF_A_PAGE)];
+}
