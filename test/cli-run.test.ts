@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundled } from "./bundle.ts";
 import { beside, cli, cliJson, settingsOf, startCli } from "./command-line.ts";
 import { eventually } from "./client.ts";
+import { startLlmService, Writing } from "./llm-service.ts";
 import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
@@ -230,6 +231,45 @@ describe("what it answers", () => {
       input: { approvalId, decision: "approve" },
     });
     expect((await watching.ended).code).toBe(0);
+  });
+
+  test("--watch shows what a model writes: lines as they come, or below the steps of a screen until the step is over", async () => {
+    await using model = await startLlmService();
+    const { projectId } = server.world;
+    const connection = { projectId, name: "writes", provider: "openai_compatible", baseUrl: model.url, model: "small" };
+    await server.data(
+      "mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }",
+      {
+        input: connection,
+      },
+    );
+    const ask = "call: llm:1.0.0@default, with: { connection: writes, prompt: Hi }";
+    const definition = `${head("writer")}do: [ { ask: { ${ask} } } ]`;
+    await server.data(PUBLISH, { input: { projectId, definition } });
+    const watch = async (columns?: number): Promise<string> => {
+      const writing = new Writing();
+      model.replies = [writing.reply];
+      const watching = startCli(["run", "writer", "--watch"], {
+        env: { ...beside(server), NO_COLOR: "1" },
+        ...(columns && { columns }),
+      });
+      await eventually(() => writing.count === 1);
+      writing.text("Once upon\n", "a \u001b[2Jtime");
+      await eventually(() => watching.stdout.includes("  1 | Once upon\n"));
+      if (columns) await eventually(() => watching.stdout.includes("  1 | a ?[2Jtime"));
+      else expect(watching.stdout).not.toContain("completed");
+      writing.end();
+      const { code, stdout } = await watching.ended;
+      expect(code).toBe(0);
+      return stdout.replaceAll(/run_\w+|[\d,.]+ m?s| +(?=\n)/g, "");
+    };
+    const [step, end] = ["  1  ask                llm       completed", 'completed in , 340 tokens\n"Once upon'];
+    expect(await watch()).toMatch(new RegExp(`\\n  1 \\| Once upon\\n  1 \\| a \\?\\[2Jtime\\n${step}.*\\n${end}`));
+    const screen = await watch(40);
+    // The lines are taken back, and the step stands where they were.
+    const taken = screen.split("\u001b[J").at(-1)!;
+    expect(taken).not.toContain("|");
+    expect(screen).toMatch(new RegExp(`\u001b\\[2A\u001b\\[J${step}.*\\n${end}`));
   });
 
   test("--watch goes on when the server was killed and is back", async () => {

@@ -18,6 +18,8 @@ export type CliOptions = {
   cwd?: string;
   /** Its standard input. */
   stdin?: string;
+  /** Its standard output is a screen, so wide. */
+  columns?: number;
 };
 
 /** Its output so far, and how it ended. */
@@ -28,7 +30,7 @@ const load = (): { runCommandLine: typeof runCommandLine } => createRequire(impo
 
 export function startCli(
   args: string[],
-  { env = {}, cwd = import.meta.dirname, stdin = "" }: CliOptions = {},
+  { env = {}, cwd = import.meta.dirname, stdin = "", columns }: CliOptions = {},
 ): Running {
   const said = { stdout: "", stderr: "" };
   const written = (name: keyof typeof said): Writable =>
@@ -44,7 +46,7 @@ export function startCli(
     cwd,
     clock: realClock,
     stdin: () => Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]),
-    stdout: written("stdout"),
+    stdout: Object.assign(written("stdout"), columns !== undefined && { isTTY: true, columns }),
     stderr: written("stderr"),
     ending: createEnding(),
   });

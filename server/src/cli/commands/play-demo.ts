@@ -160,7 +160,7 @@ async function follow(stage: Stage, run: ShownRun, meanwhile?: (event: ShownEven
   const { line, api } = stage;
   const show = createStory(line.terminal);
   const onLost = (reason: string): void => line.terminal.say(`${reason}; trying to go on`);
-  for await (const event of watchRun({ api, runId: run.id, onLost })) {
+  for await (const event of watchRun({ api, runId: run.id, withTexts: false, onLost })) {
     for (const text of show(event)) stage.tell(text.replaceAll(/^/gm, "  "));
     stage.fact("event", event);
     await meanwhile?.(event);

@@ -13,6 +13,10 @@ export type Terminal = {
   printJson(value: unknown): void;
   /** A line that is not data. */
   say(text: string): void;
+  /** Shows lines below all that was printed, in place of those that it showed before. Undefined: no line can be taken back here. */
+  readonly show: ((lines: readonly string[]) => void) | undefined;
+  /** How many columns such a line may take. */
+  readonly shownColumns: number;
   bold: Paint;
   dim: Paint;
   green: Paint;
@@ -28,17 +32,37 @@ const NARROWEST = 80;
 
 /** NO_COLOR (no-color.org) and a stdout that is not a terminal switch colours off. */
 export function createTerminal({ stdout, stderr, environment }: Streams): Terminal {
-  const hasColours = stdout.isTTY && !environment["NO_COLOR"] && environment["TERM"] !== "dumb";
+  const isScreen = stdout.isTTY === true && environment["TERM"] !== "dumb";
+  const hasColours = isScreen && !environment["NO_COLOR"];
   const paint =
     (on: number, off: number): Paint =>
     (text) =>
       hasColours ? `\u001b[${on}m${text}\u001b[${off}m` : text;
-  const print = (text: string): void => void stdout.write(`${text}\n`);
+  let shown: readonly string[] = [];
+  /** The cursor is below what is shown; it goes up to where that begins. */
+  const taken = (): string => (shown.length === 0 ? "" : `\u001b[${shown.length}A\u001b[J`);
+  const drawn = (): string => shown.map((line) => `${line}\n`).join("");
+  const print = (text: string): void => void stdout.write(`${taken()}${text}\n${drawn()}`);
+  const say = (text: string): void => {
+    if (shown.length > 0) stdout.write(taken());
+    stderr.write(`${text}\n`);
+    if (shown.length > 0) stdout.write(drawn());
+  };
+  const show = (lines: readonly string[]): void => {
+    const before = taken();
+    shown = lines;
+    if (before + drawn() !== "") stdout.write(before + drawn());
+  };
   return {
     columns: Math.max(NARROWEST, stdout.isTTY ? (stdout.columns ?? 0) : 0),
     print,
     printJson: (value) => print(withEscapes(JSON.stringify(value))),
-    say: (text) => void stderr.write(`${text}\n`),
+    say,
+    show: isScreen ? show : undefined,
+    // A line that fills the last column may take another line. The window may have changed.
+    get shownColumns() {
+      return (stdout.columns ?? NARROWEST) - 1;
+    },
     bold: paint(1, 22),
     dim: paint(2, 22),
     green: paint(32, 39),
@@ -65,12 +89,12 @@ export const cutText = (text: string, most: number): string =>
 /** JSON over several lines. */
 export const prettyJson = (value: Json): string => withEscapes(JSON.stringify(value, null, 2));
 
-/** JSON leaves these as they are, and U+009B begins a terminal's commands like ESC and `[`. */
-const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
+/** JSON leaves these as they are: U+009B begins a terminal's commands like ESC and `[`, and the last ones turn a line around. */
+const LEFT_BY_JSON = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /** The same JSON without characters that move the cursor. */
 const withEscapes = (json: string): string =>
   json.replaceAll(LEFT_BY_JSON, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Texts that others chose (a step's name, an answer) can't move the cursor: control characters are shown as `?`. */
-export const plainText = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, "?");
+/** Texts that others chose (a step's name, an answer) can't move the cursor or turn a line around: such characters are shown as `?`. */
+export const plainText = (text: string): string => text.replaceAll(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "?");

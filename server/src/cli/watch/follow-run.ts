@@ -5,6 +5,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import type { RunStatus } from "../../storage/schema.ts";
 import type { Api } from "../server/api.ts";
 import type { CommandLine } from "../line/command-line.ts";
+import { createLiveTexts } from "./live-texts.ts";
 import { createStory, showEnd, showStatus, showStep } from "./show-run.ts";
 import { plainText } from "../line/terminal.ts";
 import { USAGE_FIELD, watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
@@ -41,8 +42,10 @@ export async function followRun(line: CommandLine, api: Api, run: Titled, { json
   if (json) terminal.printJson({ revision: 0, run, step: null });
   else terminal.print(titleOf(line, run));
   const show = createStory(terminal);
+  using texts = createLiveTexts(terminal);
   const onLost = (reason: string): void => terminal.say(`${reason}; trying to go on`);
-  for await (const event of watchRun({ api, runId: run.id, onLost })) {
+  for await (const event of watchRun({ api, runId: run.id, withTexts: !json, onLost })) {
+    texts.take(event);
     if (json) terminal.printJson(event satisfies ShownEvent);
     else for (const text of show(await withUsage(api, event))) terminal.print(text);
     if (event.run?.status === "paused") await sayQuestions(line, api, run.id);

@@ -26,7 +26,8 @@ const watch = async (connections: (ShownEvent | Error)[][]) => {
   const lost: string[] = [];
   const revisions: number[] = [];
   const onLost = (reason: string): void => void lost.push(reason);
-  for await (const { revision } of watchRun({ api, runId: "run_1", onLost })) revisions.push(revision);
+  for await (const { revision } of watchRun({ api, runId: "run_1", withTexts: false, onLost }))
+    revisions.push(revision);
   return { revisions, asked, lost };
 };
 

@@ -37,33 +37,50 @@ export type ShownStep = {
   error: ShownError | null;
   usage?: ShownUsage | null;
 };
-export type ShownEvent = { revision: number; run: ShownRun | null; step: ShownStep | null };
+/** The text that a model has written since the last one; `offset`: the characters that stay before it. */
+export type ShownDelta = { stepNumber: number; offset: number; text: string };
+export type ShownEvent = {
+  revision: number;
+  run: ShownRun | null;
+  step: ShownStep | null;
+  textDelta?: ShownDelta | null;
+};
 
 const ERROR = "error { type status title detail }";
 export const RUN_FIELDS = `id status version agent { handle } createdAt startedAt finishedAt cancelledAt currentStep progress output
   error { type status title detail stepNumber }`;
 export const STEP_FIELDS = `number name kind status duration attempts { number status ${ERROR} } output ${ERROR}`;
 export const USAGE_FIELD = "usage { inputTokens outputTokens cachedInputTokens cost currency }";
-const EVENTS = `subscription ($runId: ID!, $after: Int!) {
-  runEvents(runId: $runId, after: $after) { revision run { ${RUN_FIELDS} } step { ${STEP_FIELDS} } }
+const eventsWith = (more: string): string => `subscription ($runId: ID!, $after: Int!) {
+  runEvents(runId: $runId, after: $after) { revision run { ${RUN_FIELDS} } step { ${STEP_FIELDS} } ${more} }
 }`;
+const EVENTS = eventsWith("");
+const EVENTS_AND_TEXTS = eventsWith("textDelta { stepNumber offset text }");
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 /** A server stopped for an upgrade is back by then. */
 const GIVE_UP_MS = 120_000;
 
-export type Watch = { api: Api; runId: string; /** When the connection was lost. */ onLost: (reason: string) => void };
+export type Watch = {
+  api: Api;
+  runId: string;
+  /** Also what models write. */
+  withTexts: boolean;
+  /** When the connection was lost. */
+  onLost: (reason: string) => void;
+};
 
 /** Ends after the run's final state. Throws OperatorError if the server stays away, and its refusals. */
-export async function* watchRun({ api, runId, onLost }: Watch): AsyncGenerator<ShownEvent> {
+export async function* watchRun({ api, runId, withTexts, onLost }: Watch): AsyncGenerator<ShownEvent> {
   let after = 0;
   let pauseMs = FIRST_PAUSE_MS;
   let awayMs = 0;
+  const query = withTexts ? EVENTS_AND_TEXTS : EVENTS;
   for (;;) {
     let reason = "the connection was cut";
     try {
-      for await (const { runEvents: event } of api.subscribe<{ runEvents: ShownEvent }>(EVENTS, { runId, after })) {
+      for await (const { runEvents: event } of api.subscribe<{ runEvents: ShownEvent }>(query, { runId, after })) {
         after = event.revision;
         [pauseMs, awayMs] = [FIRST_PAUSE_MS, 0];
         yield event;
