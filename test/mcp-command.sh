@@ -26,6 +26,22 @@ recovers)
   ;;
 tells) tell "{\"token\":\"$TOKEN\",\"more\":\"$3\",\"asked\":$asked}" ;;
 names) tell "[$(env | sed 's/=.*//; s/.*/"&",/' | tr -d '\n')0]" ;;
+counts)
+  echo $$ >> "$2.starts"
+  calls=0
+  while :; do
+    id=$(printf '%s' "$asked" | sed -n 's/.*"id":\([0-9]*\),"method".*/\1/p')
+    case "$asked" in
+    *'"tools/list"'*) answer "$id" '{"tools":[{"name":"count","description":"Counts.","inputSchema":{"type":"object"}}]}' ;;
+    *'"die":true'*) exit 3 ;;
+    *)
+      calls=$((calls + 1))
+      answer "$id" "{\"content\":[{\"type\":\"text\",\"text\":\"call $calls with $TOKEN\"}]}"
+      ;;
+    esac
+    read -r asked || exit 0
+  done
+  ;;
 asks)
   message '{"jsonrpc":"2.0","id":"p","method":"ping"}'
   read -r pong

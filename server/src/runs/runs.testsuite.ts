@@ -117,7 +117,13 @@ export async function openRuns(
           readSecrets: async () => new Map(),
           concealing: createConcealing(),
         },
-        mcp: { readSecrets: async () => new Map(), perform: async () => null },
+        mcp: {
+          readSecrets: async () => new Map(),
+          perform: async () => null,
+          keeping() {
+            return { ...this, [Symbol.dispose]: () => {} };
+          },
+        },
       }),
       ...tasks,
     },

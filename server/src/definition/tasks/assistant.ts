@@ -15,9 +15,11 @@ import {
   withoutAuthentication,
   type Authenticated,
   type Http,
+  type Secretive,
 } from "./http.ts";
 import { EACH_ITEM, type Kind, type Named, type Variable } from "./kind.ts";
 import { askedTemplate, MODEL_PROPERTIES } from "./llm.ts";
+import { COMMAND, compileCommand } from "./mcp.ts";
 import { include } from "./program-parts.ts";
 
 type AssistantTask = { call: string; with: JsonObject };
@@ -35,8 +37,10 @@ export type AssistantTool = { reference: string; approval?: Approval } & (
   | { is: "agent"; name: string; handle: string; namespace?: string; description?: string }
   | ({
       is: "mcp";
-      /** `{endpoint, headers}`. */
+      /** `{endpoint, headers}` or `{command, arguments}`. */
       arguments: Template;
+      /** A command's variables. */
+      environment?: Secretive;
       /** The server's names by those that the model is given. */
       allowed: ReadonlyMap<string, string>;
     } & Authenticated)
@@ -98,22 +102,29 @@ const APPROVAL: SchemaObject = {
   oneOf: [boolean, { type: "string", ...ref("expression") }],
 };
 
-const MCP_TOOLS = object(
-  "mcp",
-  {
-    endpoint: ENDPOINT,
-    authentication: text({ "x-value": "use.authentications" }),
-    headers: { ...map(text({ "x-value": "template" })), "x-value": "mcpHeaders" },
-    allow: list(text({ minLength: 1, maxLength: LIMITS.mcpServerToolNameCharacters }), {
-      minItems: 1,
-      maxItems: LIMITS.assistantTools,
-      uniqueItems: true,
-      "x-say": `write a list of 1 to ${LIMITS.assistantTools} names of the server's tools, each once`,
-    }),
-    approval: APPROVAL,
-  },
-  ["endpoint", "allow"],
-);
+const OF_SERVER: Properties = {
+  allow: list(text({ minLength: 1, maxLength: LIMITS.mcpServerToolNameCharacters }), {
+    minItems: 1,
+    maxItems: LIMITS.assistantTools,
+    uniqueItems: true,
+    "x-say": `write a list of 1 to ${LIMITS.assistantTools} names of the server's tools, each once`,
+  }),
+  approval: APPROVAL,
+};
+const OVER_HTTP: Properties = {
+  endpoint: ENDPOINT,
+  authentication: text({ "x-value": "use.authentications" }),
+  headers: { ...map(text({ "x-value": "template" })), "x-value": "mcpHeaders" },
+};
+const MCP_TOOLS: SchemaObject = {
+  type: "object",
+  "x-choose": "key",
+  "x-say": "write the endpoint of a server, or the command that is one",
+  oneOf: [
+    object("mcp", { ...OVER_HTTP, ...OF_SERVER }, ["endpoint", "allow"]),
+    object("mcp", { ...COMMAND, ...OF_SERVER }, ["command", "allow"]),
+  ],
+};
 
 const AGENT_TOOL = object(
   "agent",
@@ -187,6 +198,7 @@ export const assistantTask = {
   secretsIn: [
     [...TOOL, "http", "call", "endpoint", "authentication"],
     [...TOOL, "mcp", "endpoint", "authentication"],
+    [...TOOL, "mcp", "environment"],
   ],
   waitsFor: "nothing",
   blocks: {},
@@ -230,14 +242,19 @@ function compileTool(tool: JsonObject, named: Named, place: string): AssistantTo
   };
 }
 
-function mcpTools(written: JsonObject, named: Named, reference: string): Extract<AssistantTool, { is: "mcp" }> {
-  const { endpoint, authentication: inner } = withoutAuthentication(written["endpoint"]!);
-  const { headers = {}, authentication: name, allow } = written;
+function mcpTools(
+  { allow, approval: _approval, ...way }: JsonObject,
+  named: Named,
+  reference: string,
+): Extract<AssistantTool, { is: "mcp" }> {
+  const allowed = new Map((allow as string[]).map((tool) => [offeredName(tool), tool]));
+  const own = { reference, is: "mcp", allowed } as const;
+  if (way["command"] !== undefined) return { ...own, ...compileCommand({}, way, reference) };
+  const { endpoint, authentication: inner } = withoutAuthentication(way["endpoint"]!);
+  const { headers = {}, authentication: name } = way;
   return {
-    reference,
-    is: "mcp",
+    ...own,
     arguments: compileTemplate({ endpoint, headers }, (path) => sent(reference + pointer(path))),
-    allowed: new Map((allow as string[]).map((tool) => [offeredName(tool), tool])),
     ...compileAuthentication(inner ?? name, named, `${reference}/endpoint/authentication`),
   };
 }

@@ -3,7 +3,7 @@ import { MCP_REVISIONS } from "../../lib/mcp/protocol.ts";
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import { isWhole, oneLineRule, templateRule } from "../rules/rules-expressions.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { fixed, list, map, object, ref, text } from "../schema/schema-words.ts";
+import { fixed, list, map, object, ref, text, type Properties } from "../schema/schema-words.ts";
 import { valueAt, pointer } from "../text/problem.ts";
 import {
   compileAuthentication,
@@ -46,15 +46,13 @@ const HTTP = object(
   ["endpoint"],
 );
 
-const STDIO = object(
-  "stdio",
-  {
-    command: text({ "x-value": "mcpCommand" }),
-    arguments: list(text({ "x-value": "template", "x-say": "write a text in quotes or an expression" })),
-    environment: { ...map(text({ "x-value": "template" })), "x-value": "mcpEnvironment" },
-  },
-  ["command"],
-);
+/** A command that is a server. */
+export const COMMAND: Properties = {
+  command: text({ "x-value": "mcpCommand" }),
+  arguments: list(text({ "x-value": "template", "x-say": "write a text in quotes or an expression" })),
+  environment: { ...map(text({ "x-value": "template" })), "x-value": "mcpEnvironment" },
+};
+const STDIO = object("stdio", COMMAND, ["command"]);
 
 export const mcpTask = {
   call: "mcp",
@@ -97,7 +95,7 @@ export const mcpTask = {
   compile: ({ with: { transport, onError, ...rest } }: McpTask, named: Named, reference: string): Mcp => {
     const { http, stdio } = transport as { http?: JsonObject; stdio?: JsonObject };
     const place = `${reference}/with/transport`;
-    const way = stdio ? compileStdio(rest, stdio, place) : compileHttp(rest, http!, place, named);
+    const way = stdio ? compileCommand(rest, stdio, `${place}/stdio`) : compileHttp(rest, http!, place, named);
     return { ...way, takesErrors: onError === "continue" };
   },
 } satisfies Kind;
@@ -115,11 +113,12 @@ function compileHttp(rest: JsonObject, http: JsonObject, place: string, named: N
   };
 }
 
-function compileStdio(rest: JsonObject, { environment, ...stdio }: JsonObject, place: string): Way {
-  const of = `${place}/stdio/environment`;
+/** `{command, arguments}` with `rest`; `place`: the JSON pointer to the command. */
+export function compileCommand(rest: JsonObject, { environment, ...stdio }: JsonObject, place: string): Way {
+  const of = `${place}/environment`;
   return {
     arguments: compileTemplate({ ...rest, ...stdio }, (path) =>
-      path[0] === "arguments" ? sent(`${place}/stdio${pointer(path)}`, true) : undefined,
+      path[0] === "arguments" ? sent(place + pointer(path), true) : undefined,
     ),
     ...include("environment", environment, (values) => ({
       template: compileTemplate(values, (path) => sent(of + pointer(path), true)),

@@ -7,14 +7,17 @@ import type { EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import { TIMEOUT_MS } from "../calls/http-call.ts";
+import { environmentOf, wordsOf } from "../calls/mcp/command-words.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 
 type Server = AssistantTool & { is: "mcp" };
 
-/** `{endpoint, headers}`. Throws WorkflowError: nothing is sent while a value is missing. */
+/** `{endpoint, headers}` or `{command, arguments}`. Throws WorkflowError: nothing is sent while a value is missing. */
 export async function serverRequest(frame: Frame, { arguments: template, reference }: Server): Promise<JsonObject> {
   const { execution, input, step, variables } = frame;
   const values = (await evaluate(execution, template, input, variables, step)) as JsonObject;
+  const { command } = values;
+  if (command !== undefined) return { command, arguments: wordsOf(values["arguments"], `${reference}/arguments`) };
   const { endpoint } = prepareRequest({ method: "POST", ...values }, input, template, reference);
   return { endpoint: endpoint!, headers: values["headers"]! };
 }
@@ -33,7 +36,7 @@ export async function askServer(
     ...context,
     hold: () => undefined,
     authentication,
-    environment: {},
+    environment: await environmentOf(frame, server.environment, authentication),
     takesErrors: false,
     limitMs: TIMEOUT_MS,
     leftMs: () => Math.max(1, endsAt - execution.now()),

@@ -41,7 +41,7 @@ type Refused = { trouble: Trouble; type: "tool" | "authorization" | "validation"
 const MAX_TROUBLE = 3;
 
 export class Assistant {
-  readonly #reach: AssistantReach;
+  #reach: AssistantReach;
   readonly #frame: Frame;
   readonly #body: Body;
   readonly #asked: Asked;
@@ -69,6 +69,12 @@ export class Assistant {
   }
 
   async answer(): Promise<Json> {
+    using mcp = this.#reach.mcp.keeping();
+    this.#reach = { ...this.#reach, mcp };
+    return await this.#answer();
+  }
+
+  async #answer(): Promise<Json> {
     this.#follows = this.#hash();
     const { step } = this.#frame;
     const { limits, answer } = this.#body;

@@ -30,7 +30,7 @@ export async function listTools(
         const described = await describedBy(server, (parameters) =>
           askServer(frame, mcp, server, { request: { ...request, parameters }, context }),
         );
-        const listed = await pinned(frame, request["endpoint"] as string, described);
+        const listed = await pinned(frame, addressOf(request), described);
         if (listed.some(({ refused }) => refused !== undefined)) frame.step.state.hasChangedTools = true;
         await context.hold(listed);
         return listed;
@@ -40,6 +40,10 @@ export async function listTools(
   if (outcome.error) throw outcome.error;
   return outcome.output;
 }
+
+/** The server in words: its address, or its command. */
+const addressOf = ({ endpoint, command, arguments: given }: JsonObject): string =>
+  endpoint === undefined ? JSON.stringify([command, ...(given as string[])]) : (endpoint as string);
 
 /** Page by page, until all that are allowed are found. */
 async function describedBy(

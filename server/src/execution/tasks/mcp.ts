@@ -2,16 +2,16 @@
 import type { BodyOf } from "../../definition/program.ts";
 import { neededBy } from "../../definition/tasks/mcp.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { isStorable } from "../../lib/text.ts";
-import { authenticationOf, evaluateWithSecrets, type Authentication } from "../calls/authentication.ts";
+import { authenticationOf } from "../calls/authentication.ts";
 import { TIMEOUT_MS } from "../calls/http-call.ts";
+import { environmentOf, wordsOf } from "../calls/mcp/command-words.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import { prepareRequest } from "../calls/prepare-request.ts";
 import { performEffect } from "../effect.ts";
 import { asDuration, evaluate } from "../evaluate.ts";
-import { complete, type Frame, type RunTask } from "../frame.ts";
+import { complete, type RunTask } from "../frame.ts";
 
 const LONGEST_MS = LIMITS.callSeconds * 1_000;
 
@@ -31,7 +31,7 @@ export const createRunMcp =
         const limitMs = Math.min(ownMs, LONGEST_MS);
         const endsAt = execution.now() + limitMs;
         const leftMs = (): number => Math.max(1, endsAt - execution.now());
-        const environment = await environmentOf(frame, body, authentication);
+        const environment = await environmentOf(frame, body.environment, authentication);
         const { takesErrors } = body;
         return call.perform(request, { ...context, authentication, environment, limitMs, leftMs, takesErrors });
       },
@@ -66,28 +66,6 @@ type Written = { input: Json; template: BodyOf<"mcp">["arguments"]; place: strin
 function addressOf(endpoint: Json, headers: Json | undefined, { input, template, place }: Written): JsonObject {
   const address = { method: "POST", endpoint, ...(headers !== undefined && { headers }) };
   return { endpoint: prepareRequest(address, input, template, place)["endpoint"]! };
-}
-
-const wordsOf = (words: Json = [], place: string): string[] =>
-  (words as Json[]).map((word, index) => wordOf(word, `${place}/${index}`));
-
-/** As the command gets it: a text without NUL, which ends one there. */
-function wordOf(value: Json, place: string): string {
-  const isWord = value !== null && isScalar(value);
-  if (isWord && isStorable(String(value))) return String(value);
-  throw unfit(`${place} is ${isWord ? "not a text that a command can be given" : "not a text"}`);
-}
-
-async function environmentOf(
-  frame: Frame,
-  { environment }: BodyOf<"mcp">,
-  { secrets }: Authentication,
-): Promise<Record<string, string>> {
-  if (!environment) return {};
-  const values = await evaluateWithSecrets(frame, environment, secrets);
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, wordOf(value, `${environment.place}/${name}`)]),
-  );
 }
 
 const unfit = (why: string): WorkflowError => WorkflowError.of("expression", `${why}, so nothing was sent`);

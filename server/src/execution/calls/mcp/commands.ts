@@ -1,4 +1,4 @@
-/** The way to an MCP server over stdio: a command that the operator allows, started for one call. */
+/** The way to an MCP server over stdio: a command that the operator allows, started for one call or for an assistant's. */
 import { WorkflowError } from "../../../definition/workflow-error.ts";
 import { inTurns } from "../../../fairness/slices.ts";
 import { Slots } from "../../../fairness/slots.ts";
@@ -23,10 +23,16 @@ export type McpCommands = {
   clock: Clock;
   slots: Slots;
   starts: Starts;
+  /** Those that stay for further calls and have none at the moment, the longest idle first. */
+  idle: Set<IdleCommand>;
 };
 
-export const createMcpCommands = (options: Omit<McpCommands, "slots" | "starts">): McpCommands => ({
+/** It gives up its process when somebody else needs the slot. */
+export type IdleCommand = { readonly organizationId: OrganizationId; leave(): void };
+
+export const createMcpCommands = (options: Omit<McpCommands, "slots" | "starts" | "idle">): McpCommands => ({
   ...options,
+  idle: new Set(),
   starts: new Starts(),
   slots: new Slots(LIMITS.mcpCommands, 1 / 2),
 });
@@ -41,18 +47,11 @@ export async function withCommand(
   way: Way,
   talk: (line: Line) => Promise<void>,
 ): Promise<void> {
-  const { command, arguments: given, environment } = wanted;
-  const { signal, organizationId, limitMs, leftMs } = way.context;
-  const why = whyRefused(commands.allowed, { command, arguments: given, variables: Object.keys(environment) });
-  if (why !== undefined) throw WorkflowError.of("authorization", `${why}, so nothing was started`);
-  const timedOut = (): Error =>
-    WorkflowError.of("timeout", `${command} did not answer in full within ${limitMs / 1_000} s`);
-  using interruption = new Interruption(signal, commands.clock, leftMs(), timedOut);
-  const running = await started(commands, wanted, organizationId, interruption);
-  void running.gone.then(() => commands.slots.release(organizationId));
+  using interruption = interruptionOf(commands, wanted, way);
+  const running = await started(commands, wanted, way.context.organizationId, interruption);
   interruption.stop = (reason) => running.kill(reason);
   try {
-    await talk(lineTo(command, running, way));
+    await talk(lineTo(wanted.command, running, way));
   } catch (error) {
     throw await explained(error, running, way);
   } finally {
@@ -60,41 +59,70 @@ export async function withCommand(
   }
 }
 
-/** Waits until it may be started. Throws what ends the call first. */
-async function started(
-  { slots, starts, clock, environment }: McpCommands,
+/** The end of a call's time. Throws WorkflowError if the operator does not allow the command. */
+export function interruptionOf(
+  { allowed, clock }: McpCommands,
+  { command, arguments: given, environment }: Started,
+  { context: { signal, limitMs, leftMs } }: Way,
+): Interruption {
+  const why = whyRefused(allowed, { command, arguments: given, variables: Object.keys(environment) });
+  if (why !== undefined) throw WorkflowError.of("authorization", `${why}, so nothing was started`);
+  const timedOut = (): Error =>
+    WorkflowError.of("timeout", `${command} did not answer in full within ${limitMs / 1_000} s`);
+  return new Interruption(signal, clock, leftMs(), timedOut);
+}
+
+/** Waits until it may be started. It has its slot until it is gone. Throws what ends the call first. */
+export async function started(
+  commands: McpCommands,
   wanted: Started,
   organizationId: OrganizationId,
   interruption: Interruption,
 ): Promise<RunningCommand> {
+  const { slots, starts, clock, environment } = commands;
   const over = new AbortController();
   interruption.stop = () => over.abort();
-  if (!(await slots.take(organizationId, over.signal))) interruption.throwIfEnded();
+  if (!slots.tryTake(organizationId)) {
+    makeRoom(commands, organizationId);
+    if (!(await slots.take(organizationId, over.signal))) interruption.throwIfEnded();
+  }
   try {
     if (!(await starts.take(organizationId, over.signal))) interruption.throwIfEnded();
     const whole = { ...wanted, environment: { ...environment, ...wanted.environment } };
-    return starts.start(organizationId, () => {
+    const running = starts.start(organizationId, () => {
       interruption.throwIfEnded();
       return new RunningCommand(whole, clock);
     });
+    void running.gone.then(() => slots.release(organizationId));
+    return running;
   } catch (error) {
     slots.release(organizationId);
     throw error;
   }
 }
 
+/** One that is idle gives up its slot: of the organization's own, if it has all that it may have. */
+function makeRoom({ slots, idle }: McpCommands, organizationId: OrganizationId): void {
+  const isOwn = slots.leftOf(organizationId) <= 0;
+  for (const one of idle) if (!isOwn || one.organizationId === organizationId) return one.leave();
+}
+
 /** The end of its error output that an error repeats. */
 const SHOWN_CHARACTERS = 500;
 
 /** With what a command that ended wrote to its error output. It is searched whole: the beginning of a credential may be too short to be recognised. */
-async function explained(error: unknown, running: RunningCommand, { credentials, context }: Way): Promise<unknown> {
+export async function explained(
+  error: unknown,
+  running: RunningCommand,
+  { credentials, context }: Way,
+): Promise<unknown> {
   const said = running.errors.trim();
   if (running.death === undefined || error !== running.death || said === "") return error;
   const shown = (await inTurns(credentials.hide(said), context.turn)).slice(-SHOWN_CHARACTERS).toWellFormed();
   return WorkflowError.of("communication", `${running.death.fields.detail}; its last words: ${shown}`);
 }
 
-function lineTo(command: string, running: RunningCommand, way: Way): Line {
+export function lineTo(command: string, running: RunningCommand, way: Way): Line {
   // An attempt shows what an HTTP endpoint answered.
   const reader = readerOf(way, () => {});
   const { turn } = way.context;

@@ -37,12 +37,28 @@ export type Line = {
   shownWord(value: Json): Promise<string>;
 };
 
-/** With a command. An older one may end at any request before `initialize`; a newer one refuses just that. */
-export async function converseWithCommand(line: Line, asked: Asked, revision: string | undefined): Promise<void> {
+/**
+ * Begins with a command. An older one may end at any request before `initialize`; a newer one refuses just that. Returns undefined
+ * if it needs no session.
+ */
+export async function beginWithCommand(
+  line: Line,
+  asked: Asked,
+  revision: string | undefined,
+): Promise<Session | undefined> {
   const session = revision === STATELESS ? undefined : await openSession(line, asked, revision);
-  if (session && !(session instanceof WorkflowError)) return askInSession(line, asked, session);
-  if (session && revision !== undefined) throw session;
-  await converseStateless(line, asked, false);
+  if (!(session instanceof WorkflowError)) {
+    if (session) await begin(line, session);
+    return session;
+  }
+  if (revision !== undefined) throw session;
+  return undefined;
+}
+
+/** `session`: what `beginWithCommand` returned for it. */
+export async function askCommand(line: Line, asked: Asked, session: Session | undefined): Promise<void> {
+  if (session) await askBegun(line, asked, session);
+  else await converseStateless(line, asked, false);
 }
 
 /** `revision`: the only one to speak. */
@@ -154,14 +170,8 @@ async function openSession(
 
 async function askInSession(line: Line, asked: Asked, session: Session): Promise<void> {
   try {
-    await line.post(initialized(session), async (answer) => {
-      if (answer.response.status > 299) throw await line.refusal(answer);
-    });
-    await line.post(messageInSession(asked, session), async (answer) => {
-      const { result } = answer.reply;
-      if (!result) throw await line.refusal(answer);
-      await line.conclude(answer, result);
-    });
+    await begin(line, session);
+    await askBegun(line, asked, session);
   } catch (error) {
     // A run that was cancelled or timed out does not wait for this.
     void end(line, session);
@@ -169,6 +179,18 @@ async function askInSession(line: Line, asked: Asked, session: Session): Promise
   }
   await end(line, session);
 }
+
+const begin = (line: Line, session: Session): Promise<void> =>
+  line.post(initialized(session), async (answer) => {
+    if (answer.response.status > 299) throw await line.refusal(answer);
+  });
+
+const askBegun = (line: Line, asked: Asked, session: Session): Promise<void> =>
+  line.post(messageInSession(asked, session), async (answer) => {
+    const { result } = answer.reply;
+    if (!result) throw await line.refusal(answer);
+    await line.conclude(answer, result);
+  });
 
 /** Without an id there is nothing to end. A server may refuse to. */
 async function end(line: Line, session: Session): Promise<void> {

@@ -7,17 +7,20 @@ import type { Authentication, ReadSecrets } from "../authentication.ts";
 import { oneSearchAtATime, type Calling } from "../calling.ts";
 import { Credentials } from "../http-response.ts";
 import { withCommand, type McpCommands } from "./commands.ts";
-import { converse, converseWithCommand, type Answer } from "./conversation.ts";
+import { askCommand, beginWithCommand, converse, type Answer } from "./conversation.ts";
+import { KeptCommands } from "./kept-commands.ts";
 import { lineTo } from "./line.ts";
 import type { Asked } from "./message.ts";
 import { outputOf } from "./outcome.ts";
-import type { Limited } from "./reader.ts";
+import type { Limited, Way } from "./reader.ts";
 import type { Started } from "./running-command.ts";
 
 /** `perform` throws WorkflowError. */
 export type McpCall = {
   readSecrets: ReadSecrets;
   perform(request: JsonObject, context: McpContext): Promise<Json>;
+  /** The same, but a command stays from one request to the next until this is disposed of. */
+  keeping(): McpCall & Disposable;
 };
 
 type McpContext = EffectContext &
@@ -31,38 +34,52 @@ type McpContext = EffectContext &
   };
 
 export function createMcpCall(calling: Calling, commands: McpCommands): McpCall {
-  return {
-    readSecrets: calling.readSecrets,
-    async perform(request, context) {
-      const { organizationId, turn, takesErrors } = context;
-      const { policy, secrets } = context.authentication;
-      const credentials = new Credentials(policy, secrets);
-      const searching = oneSearchAtATime(calling.concealing, organizationId, credentials);
-      let output: Json = null;
-      const conclude = async (answer: Answer, result: JsonObject): Promise<void> => {
-        output = await outputOf(answer, result, { credentials, turn, takesErrors });
-      };
-      const keep = async (): Promise<void> => {
-        const saved = context.hold(output);
-        if (saved) output = null;
-        await saved;
-      };
-      const way = { calling, context, credentials, searching, conclude, keep };
-      const asked = askedBy(request, context);
-      const revision = request["protocolVersion"] as string | undefined;
-      try {
-        if (request["command"] === undefined) await converse(lineTo(request, way), asked, revision);
-        else
-          await withCommand(commands, commandIn(request, context), way, (line) =>
-            converseWithCommand(line, asked, revision),
-          );
-      } catch (error) {
-        throw await searching(() => inTurns(credentials.hideIn(error), turn));
-      }
-      return output;
+  const { readSecrets } = calling;
+  const once: AskCommand = (wanted, way, asked, revision) =>
+    withCommand(commands, wanted, way, async (line) => {
+      await askCommand(line, asked, await beginWithCommand(line, asked, revision));
+    });
+  const call: McpCall = {
+    readSecrets,
+    perform: performWith(calling, once),
+    keeping() {
+      const kept = new KeptCommands(commands);
+      const perform = performWith(calling, (wanted, way, asked) => kept.ask(wanted, way, asked));
+      return { ...call, perform, [Symbol.dispose]: () => kept[Symbol.dispose]() };
     },
   };
+  return call;
 }
+
+type AskCommand = (wanted: Started, way: Way, asked: Asked, revision: string | undefined) => Promise<void>;
+
+const performWith =
+  (calling: Calling, ask: AskCommand): McpCall["perform"] =>
+  async (request, context) => {
+    const { organizationId, turn, takesErrors } = context;
+    const { policy, secrets } = context.authentication;
+    const credentials = new Credentials(policy, secrets);
+    const searching = oneSearchAtATime(calling.concealing, organizationId, credentials);
+    let output: Json = null;
+    const conclude = async (answer: Answer, result: JsonObject): Promise<void> => {
+      output = await outputOf(answer, result, { credentials, turn, takesErrors });
+    };
+    const keep = async (): Promise<void> => {
+      const saved = context.hold(output);
+      if (saved) output = null;
+      await saved;
+    };
+    const way = { calling, context, credentials, searching, conclude, keep };
+    const asked = askedBy(request, context);
+    const revision = request["protocolVersion"] as string | undefined;
+    try {
+      if (request["command"] === undefined) await converse(lineTo(request, way), asked, revision);
+      else await ask(commandIn(request, context), way, asked, revision);
+    } catch (error) {
+      throw await searching(() => inTurns(credentials.hideIn(error), turn));
+    }
+    return output;
+  };
 
 const commandIn = (request: JsonObject, { environment }: McpContext): Started => ({
   command: request["command"] as string,

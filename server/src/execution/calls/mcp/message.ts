@@ -10,8 +10,14 @@ import {
 import { isObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { neededBy } from "../../../definition/tasks/mcp.ts";
 
-/** The request that the author wrote. */
-export type Asked = { method: string; parameters: JsonObject; client: JsonObject; idempotencyKey: string };
+/** The request that the author wrote. `id`: of its message; no two in a conversation have the same. */
+export type Asked = {
+  method: string;
+  parameters: JsonObject;
+  client: JsonObject;
+  idempotencyKey: string;
+  id?: number;
+};
 
 /** `id`: of the answer that is waited for. Without a body it ends a session. */
 export type Message = { id?: number; headers: Record<string, string>; body?: JsonObject };
@@ -29,11 +35,11 @@ const request = (id: number, method: string, params: JsonObject): JsonObject => 
 
 /** `more`: headers that repeat arguments. */
 export function statelessMessage(asked: Asked, more: Record<string, string> = {}): Message {
-  const { method, parameters, client } = asked;
+  const { method, parameters, client, id = CALL_ID } = asked;
   const name = parameters[neededBy(method) ?? ""];
   const meta = { ...metaOf(asked), [VERSION_KEY]: STATELESS, [CLIENT_KEY]: client, [CAPABILITIES_KEY]: {} };
   return {
-    id: CALL_ID,
+    id,
     headers: {
       "mcp-protocol-version": STATELESS,
       "mcp-method": method,
@@ -41,7 +47,7 @@ export function statelessMessage(asked: Asked, more: Record<string, string> = {}
       ...more,
       "idempotency-key": asked.idempotencyKey,
     },
-    body: request(CALL_ID, method, { ...parameters, _meta: meta }),
+    body: request(id, method, { ...parameters, _meta: meta }),
   };
 }
 
@@ -57,12 +63,13 @@ export const initialized = (session: Session): Message => ({
 });
 
 export function messageInSession(asked: Asked, session: Session): Message {
+  const { id = CALL_ID } = asked;
   const meta = metaOf(asked);
   const isEmpty = Object.keys(meta).length === 0;
   return {
-    id: CALL_ID,
+    id,
     headers: { ...headersOf(session), "idempotency-key": asked.idempotencyKey },
-    body: request(CALL_ID, asked.method, isEmpty ? asked.parameters : { ...asked.parameters, _meta: meta }),
+    body: request(id, asked.method, isEmpty ? asked.parameters : { ...asked.parameters, _meta: meta }),
   };
 }
 

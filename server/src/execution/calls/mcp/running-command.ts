@@ -1,5 +1,5 @@
 /**
- * A command that speaks MCP by lines over its standard streams. It is started for one call, in a process group of its own, which a
+ * A command that speaks MCP by lines over its standard streams. It is started in a process group of its own, which a
  * shell kills as soon as descriptor 3 closes: when the call is given up, and however this process ends.
  */
 import { spawn, type ChildProcess } from "node:child_process";
@@ -99,6 +99,11 @@ export class RunningCommand {
   /** Does not restart the count of what the command writes. */
   reply(message: JsonObject): void {
     this.#input.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** It has ended, or was told to. */
+  get isOver(): boolean {
+    return this.#killed !== undefined || this.#end !== "" || this.#input.writableEnded;
   }
 
   /** Whether it reads what is sent. */
