@@ -1,12 +1,11 @@
 /** The limits of a `call: assistant`, the approval of its calls, a hostile model, and `kill -9`. */
 import type { ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
 import type { Data } from "./client.ts";
-import { ended, send, status, toolCall, toolCalls, type Reply } from "./llm-service.ts";
+import { ended, send, status, toolCall, toolCalls } from "./llm-service.ts";
 import { agentOf, decide, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
@@ -366,51 +365,4 @@ describe("after `kill -9`", () => {
     expect(places.endpoint.seen).toHaveLength(0);
     expect(places.model.asked).toHaveLength(2);
   });
-
-  /** The model asks for two tickets and then for one, by what it reads. It takes its time: a kill meets most of the runs. */
-  const slowly = (asked: { body: Data }): Reply => {
-    const reply = think(asked);
-    return (response) =>
-      void setTimeout(() => (typeof reply === "function" ? reply : send(String(reply)))(response), 50);
-  };
-  const think = ({ body }: { body: Data }): Reply => {
-    const read = body.messages.filter(({ role }: Data) => role === "tool").length;
-    if (read === 0) return toolCalls(["createTicket", { title: "A" }], ["createTicket", { title: "B" }]);
-    return read === 2 ? toolCall("createTicket", { title: "C" }) : `${read} tickets`;
-  };
-
-  test(
-    "at any moment, each assistant ends as it would have, with one key for each of its calls",
-    { timeout: 120_000 },
-    async () => {
-      places.model.think = slowly;
-      places.endpoint.answer = ok({ id: 1 });
-      const agentId = await agentOf(places.server, assistant({ tools: [ticket()] }));
-      const runs: string[] = [];
-      for (const pauseMs of [60, 140, 220]) {
-        const started = await Promise.allSettled(
-          Array.from({ length: 8 }, () => start(places.server, agentId, { question: "Three" })),
-        );
-        for (const one of started) if (one.status === "fulfilled") runs.push(one.value);
-        await sleep(pauseMs);
-        await places.server.kill();
-        await places.server.restart();
-      }
-      for (const id of runs)
-        expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "3 tickets" });
-      const steps: Data[] = [];
-      for (const id of runs) steps.push(...(await readRun(places.server, id)).steps);
-      const keysOf = {
-        model: places.model.asked.map(({ key }) => key),
-        tool: places.endpoint.seen.map(({ headers }) => headers["idempotency-key"]),
-      };
-      for (const [kind, asked] of Object.entries(keysOf)) {
-        const own = steps.filter((step) => step.kind === kind);
-        expect(own).toHaveLength(3 * runs.length);
-        expect(new Set(asked).size).toBe(own.length);
-        // A step that no kill interrupted has one attempt, and was asked for once.
-        expect(asked.length).toBeLessThanOrEqual(own.flatMap(({ attempts }) => attempts).length);
-      }
-    },
-  );
 });
