@@ -11,7 +11,7 @@ import { JsonTable } from "../../components/json-table.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Time } from "../../components/time.tsx";
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isObject, objectIn, problemInObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { useKeys } from "../../lib/use-keys.ts";
 import { canSay, valuesFrom, type FormField, type Values } from "../values.ts";
 import classes from "./approval-card.module.css";
@@ -30,7 +30,7 @@ type Props = {
 };
 
 export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = false }: Props) {
-  const { id, status, question, context, assignee, canDecide } = approval;
+  const { id, status, question, context, assignee, canDecide, toolCall } = approval;
   const card = useRef<HTMLElement>(null);
   const { decisions } = useApi();
   const made = useDecision(id);
@@ -57,21 +57,24 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
           {!isOpen && <Decided approval={approval} isOthers={wasOpen && !decisions.isTakenFromHere(id)} />}
         </div>
       </div>
-      {context !== null &&
-        (isOpen ? (
-          <JsonTable value={context} />
-        ) : (
-          <details>
-            <summary className="dim">Context</summary>
-            <JsonTable value={context} />
-          </details>
-        ))}
+      {/* A tool call that is decided here stands in its form. */}
+      {context !== null && !(toolCall && isDecidable) && <Context value={context} isOpen={isOpen} />}
       {isOpen && made && <p className="dim">{VERBS[made.input.decision].now}. It is sent in a moment.</p>}
       {isOpen && !canDecide && <MayNot />}
       {isDecidable && <DecisionForm approval={approval} onMade={onMade} hasKeys={keys !== undefined} card={card} />}
     </section>
   );
 }
+
+const Context = ({ value, isOpen }: { value: Json; isOpen: boolean }) =>
+  isOpen ? (
+    <JsonTable value={value} />
+  ) : (
+    <details>
+      <summary className="dim">Context</summary>
+      <JsonTable value={value} />
+    </details>
+  );
 
 /** Decides by `a` and `r` while the card has the focus, and from the palette. */
 function useKeysOfCard(
@@ -166,6 +169,7 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
   const keyOf = (key: string) => hasKeys && <Key>{key}</Key>;
   const { decisions } = useApi();
   const [kept] = useState(() => decisions.keptOf(id));
+  const written = useArguments(approval.toolCall, fields, kept?.input.answer ?? undefined);
   const [comment, setComment] = useState(kept?.input.comment ?? "");
   useEffect(() => {
     // The button that had the focus was replaced.
@@ -180,9 +184,11 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
       sendsFields={(verb) => verb === "approve"}
       send={async (answer, verb) => {
         const decision = verb as Decision;
-        const withAnswer = decision === "approve" && fields.length > 0;
+        const isApproval = decision === "approve";
+        if (isApproval && written.isWrong()) return;
+        const given = !isApproval ? undefined : fields.length > 0 ? answerOf(answer) : written.answer;
         decisions.make(
-          { approvalId: id, decision, ...(comment && { comment }), ...(withAnswer && { answer: answerOf(answer) }) },
+          { approvalId: id, decision, ...(comment && { comment }), ...(given !== undefined && { answer: given }) },
           question,
         );
         if (card.current?.contains(document.activeElement)) card.current.focus({ preventScroll: true });
@@ -191,6 +197,7 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
     >
       {(isSending) => (
         <>
+          {written.field}
           <Textarea
             label="Comment"
             autosize
@@ -211,6 +218,45 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
       )}
     </InputForm>
   );
+}
+
+/**
+ * The arguments of a tool call that no form can say, as JSON: they are sent if they were changed. `isWrong` shows why they can't be.
+ */
+function useArguments(
+  toolCall: ApprovalCardFragment["toolCall"],
+  fields: readonly FormField[],
+  kept: Json | undefined,
+) {
+  const given = toolCall && fields.length === 0 ? toolCall.arguments : undefined;
+  const [before] = useState(() => (given === undefined ? "" : JSON.stringify(given, null, 2)));
+  const [text, setText] = useState(() => {
+    const mine = isObject(kept) ? kept["arguments"] : undefined;
+    return mine === undefined ? before : JSON.stringify(mine, null, 2);
+  });
+  const [isTried, setIsTried] = useState(false);
+  const problem = given === undefined ? undefined : problemInObject(text);
+  return {
+    answer: text === before ? undefined : { arguments: objectIn(text)! },
+    isWrong: (): boolean => {
+      setIsTried(true);
+      return problem !== undefined;
+    },
+    field: given !== undefined && (
+      <Textarea
+        label="Arguments"
+        description="The tool is called with this JSON object."
+        minRows={2}
+        maxRows={16}
+        autosize
+        autoComplete="off"
+        data-monospace
+        value={text}
+        error={isTried && problem ? `Arguments ${problem}` : undefined}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+    ),
+  };
 }
 
 const Key = ({ children }: { children: string }) => (
