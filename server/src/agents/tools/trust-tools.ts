@@ -2,7 +2,7 @@ import { record } from "../../audit/record.ts";
 import { actorOf, whoOf, type Acting } from "../../auth/caller.ts";
 import { conflict, notFound } from "../../lib/errors.ts";
 import type { AgentId } from "../../lib/ids.ts";
-import { shortenedTo } from "../../lib/text.ts";
+import { isStorable, shortenedTo } from "../../lib/text.ts";
 import type { Agent } from "../agent.ts";
 import type { Agents } from "../agents.ts";
 import { readAgentRow } from "../store.ts";
@@ -24,7 +24,9 @@ export async function trustTools(agents: Agents, caller: Acting, { agentId, chan
   const now = agents.clock.now();
   await agents.database.transaction(async (query) => {
     const by = actorOf(caller);
-    const tools = await acceptChanges(query, { organizationId, agentId, hashes: changes }, { by, now });
+    // PostgreSQL compares no text with NUL in it, and no hash has one.
+    const hashes = changes.filter(isStorable);
+    const tools = await acceptChanges(query, { organizationId, agentId, hashes }, { by, now });
     if (tools.length < changes.length)
       throw conflict("changed_meanwhile", "a tool is not what it was when you looked: look at its change again");
     const subject = { kind: "agent", id: agentId, name: agent.name } as const;
