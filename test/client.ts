@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type Client } from "graphql-ws";
 import { WebSocket } from "ws";
-import { calmMsByClock } from "../server/src/lib/processor-time.testsuite.ts";
+import { calmMsByClock, slownessByClock } from "../server/src/lib/processor-time.testsuite.ts";
 import type { FieldProblem } from "../server/src/lib/errors.ts";
 import type { Scope } from "../server/src/auth/scopes.ts";
 import type { Plan, Role } from "../server/src/storage/schema.ts";
@@ -241,17 +241,19 @@ async function* events(
 /** ms between two looks: the longer something takes, the less often it is looked at. It is seen an eighth too late at most. */
 const pauseAfter = (waitedMs: number): number => Math.min(250, Math.max(20, waitedMs / 8));
 
-/** Polls until `look` answers something truthy. */
+/** Polls until `look` answers something truthy. `timeoutMs` is of the machine where bounds were set: a slower one has longer. */
 export async function eventually<Value>(
   look: () => Promise<Value> | Value,
   timeoutMs = 60_000,
 ): Promise<NonNullable<Value>> {
   const since = Date.now();
+  let deadlineMs = timeoutMs;
   for (;;) {
     const value = await look();
     if (value) return value;
     const waitedMs = Date.now() - since;
-    if (waitedMs > timeoutMs) throw new Error(`not within ${timeoutMs} ms: ${String(look)}`);
+    if (waitedMs > deadlineMs) deadlineMs = timeoutMs * slownessByClock();
+    if (waitedMs > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${String(look)}`);
     await sleep(pauseAfter(waitedMs));
   }
 }

@@ -1,14 +1,15 @@
 /** Counts, badges and changes over the wire: numbers instead of lists, and nothing twice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { decodeId, leastIdOf } from "../server/src/lib/ids.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, decide, ENDED, ran, readRun, until } from "./runs.ts";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

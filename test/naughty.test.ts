@@ -8,20 +8,21 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
-import { eventually, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Answer, type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { NAUGHTY, naughtyAt } from "./hostile/naughty.ts";
 import { nameOf, operationOf, textInputs, type Given, type TextInput } from "./hostile/text-inputs.ts";
 import { agentOf } from "./runs.ts";
 import { scaled } from "./scale.ts";
 import { acknowledged } from "./web-socket.ts";
 
-let server: TestServer;
+let server: SharedServer;
 /** The arguments beside a text, so that it is reached: existing ids. */
 let given: Given;
 /** For triggers, of which each has only so many. */
 let hooked: string[];
 beforeAll(async () => {
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await sharedServer();
   given = { projectId: server.world.projectId, agentId: await publish(server, "echo") };
   const agents = Array.from({ length: Math.ceil(NAUGHTY.length / LIMITS.triggersPerAgent) });
   hooked = await Promise.all(agents.map(() => agentOf(server, "do: [{one: {set: '${ . }'}}]")));

@@ -26,12 +26,18 @@ const SHELLS: Record<string, string[]> = {
 };
 
 /**
- * bash calls the real `npx`, which takes 0.4 s of processor time before the command line begins. How another shell reads the lines
- * needs only the command line.
+ * Stands before the real `npx`, which takes 0.4 s of processor time before the command line begins. `isReal`: that runs the first command,
+ * and finds the command line. How a shell reads the lines needs only the command line.
  */
-function makeNpx(): { folder: string } & Disposable {
+function makeNpx(isReal: boolean): { folder: string } & Disposable {
   const folder = mkdtempSync(path.join(os.tmpdir(), "autograph-npx-"));
+  const first = path.join(folder, "first");
+  if (isReal) writeFileSync(first, "");
   const script = `#!/bin/sh
+if [ -e '${first}' ]; then
+  rm '${first}'
+  PATH='${process.env["PATH"]}' exec npx "$@"
+fi
 [ "$1" = autograph ] || exit 127
 shift
 NODE_COMPILE_CACHE='${COMPILED}' exec '${process.execPath}' '${bundled("cli/main")}' "$@"
@@ -66,8 +72,8 @@ test.for(scaled({ whole: Object.keys(SHELLS), part: ["bash"] }))("the others wor
   await using server = await startTestServer({ fresh: true });
   const text = PASTED.join("\n");
   expect(text).toContain(URL_IN_README);
-  using npx = makeNpx();
-  const PATH = `${shell === "bash" ? "" : `${npx.folder}:`}${process.env["PATH"]}`;
+  using npx = makeNpx(shell === "bash");
+  const PATH = `${npx.folder}:${process.env["PATH"]}`;
   const env = { ...settingsOf(server), PATH };
   const { stdout, stderr } = await paste(shell, text.replaceAll(URL_IN_README, server.url), env);
 

@@ -244,7 +244,7 @@ test("reloading the page, closing it or signing out is a decision", async () => 
       .waitFor();
   };
   const isSent = async (runId: string): Promise<void> => {
-    await expect.poll(() => statusOf(runId), { timeout: 30_000 }).toBe("completed");
+    await expect.poll(() => statusOf(runId)).toBe("completed");
   };
   await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;

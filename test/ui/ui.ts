@@ -66,7 +66,7 @@ export class Person implements AsyncDisposable {
   static async open(browser: Browser, options: BrowserContextOptions = {}): Promise<Person> {
     const context = await browser.newContext(options);
     // For what hangs: this machine may be anybody's.
-    context.setDefaultTimeout(90_000);
+    context.setDefaultTimeout(240_000);
     await context.addInitScript(logWhatIsNoError);
     const person = new Person(context, await context.newPage());
     person.#listen(person.page);
@@ -248,7 +248,7 @@ export async function expectGoodLooks(page: Page, name: string, rules: Rules = "
     await settle(page);
     return accessibilityProblems(page, rules);
   };
-  await expect.poll(problems, { message: name, timeout: 30_000 }).toEqual([]);
+  await expect.poll(problems, { message: name }).toEqual([]);
   const width = await page.evaluate(() => document.querySelector("h1")!.getBoundingClientRect().width);
   expect(width, name).toBeGreaterThan(10);
   await expectNothingSticksOut(page, name);

@@ -97,7 +97,7 @@ describe("setup", () => {
       both = Promise.allSettled(
         [one, two].map((auth, index) => createFirstOwner(auth, { ...owner, email: emails[index]! })),
       );
-      await expect.poll(waiting, { timeout: 20_000 }).toBe(2);
+      await expect.poll(waiting).toBe(2);
       throw new Error("rolled back");
     });
     await expect(held).rejects.toThrow("rolled back");
