@@ -37,6 +37,30 @@ test.each([
   });
 });
 
+test.each([
+  ["as it is", SECRET],
+  ["as JSON of ASCII alone", json.replaceAll("ö", "\\u00f6")],
+  ["in a URL", encodeURIComponent(SECRET)],
+  ["in HTML, by names", "p4ss &quot;wörd&quot;/+&amp;&lt;"],
+  ["in HTML, by numbers with zeros", SECRET.replaceAll(/\W/g, (sign) => `&#${"0".repeat(200)}${sign.charCodeAt(0)};`)],
+  [
+    "in HTML, by hexadecimal numbers with zeros",
+    SECRET.replaceAll(/\W/g, (sign) => `&#X00${sign.charCodeAt(0).toString(16)};`),
+  ],
+])("what still comes shows no part of it, letter by letter: %s", (_, text) => {
+  const search = atOnce(new Concealer([SECRET]).coming());
+  let shown = "";
+  let rest = "";
+  for (const letter of `before ${text}`) {
+    rest += letter;
+    const { clean, instead } = search.look(rest);
+    shown += rest.slice(0, clean);
+    if (instead !== undefined) break;
+    rest = rest.slice(clean);
+  }
+  expect(shown).toBe("before ");
+});
+
 test("a secret that has escapes itself, and signs that not every URL guards", () => {
   const secret = String.raw`%41~(a)'!*\\u0041\"&amp;&#65;`;
   for (const text of [

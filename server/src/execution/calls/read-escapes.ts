@@ -22,9 +22,11 @@ export const READ_MOST = 3;
 
 /** An escape that has begun at the end of a text, if it is not whole yet. */
 const BEGUN = new RegExp(
-  `(?:\\\\(?:u${HEX}{0,3})?|%(?:${HEX}|[c-fC-F]${HEX}(?:%${HEX}{2}){0,2}(?:%${HEX}?)?)?|&(?:#?[\\da-zA-Z]{0,12}))$`,
+  `(?:\\\\(?:u${HEX}{0,3})?|%(?:${HEX}|[c-fC-F]${HEX}(?:%${HEX}{2}){0,2}(?:%${HEX}?)?)?|` +
+    `&(?:[a-zA-Z]{0,4}|#[xX]?0{0,240}(?:[1-9a-fA-F]${HEX}{0,6})?))$`,
 );
-const BEGUN_CHARACTERS = 16;
+/** Who writes more zeros than that before a digit means to hide what follows, and knows it already. */
+const BEGUN_CHARACTERS = 256;
 
 /** Where an escape begins that the end of the text may cut; the text's length if there is none. */
 export function cutEscape(text: string): number {
