@@ -255,7 +255,9 @@ test("usage is shown day by day", async () => {
   const used = await eventually(async () => ((await today()).requests > 0 ? today() : null));
   expect(used).toMatchObject({ date: expect.stringMatching(/^[\d-]{10}$/), refused: 0, runs: expect.any(Number) });
   const { stdout } = await autograph("usage", "--days", "3");
-  expect(stdout).toMatch(/^date +requests +refused +runs +steps +model tokens\n([\d-]{10}( +\d+){5}\n){3}$/);
+  expect(stdout).toMatch(
+    /^date +requests +refused +runs +steps +model tokens +model cost\n([\d-]{10}( +\d+){5} *\n){3}$/,
+  );
   expect(await refused("usage", "--days", "367")).toContain("--days must be a whole number from 1 to 366");
 });
 

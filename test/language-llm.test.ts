@@ -379,7 +379,7 @@ test("a retry repeats that call alone, with its own key", async () => {
 
 describe("usage", () => {
   const USAGE = "usage { inputTokens outputTokens cachedInputTokens cost currency }";
-  const READ = `query($id: ID!) { run(id: $id) { ${USAGE} steps { kind ${USAGE} } } usage(days: 1) { modelCost } }`;
+  const READ = `query($id: ID!) { run(id: $id) { ${USAGE} steps { kind ${USAGE} } } usage(days: 1) { modelCost modelCostCurrency } }`;
   const TOTALS = `query($id: ID!) { run(id: $id) { steps(first: 20) { name totalUsage { inputTokens cost currency } } } }`;
   const prices = { inputPerMillion: 1, outputPerMillion: 2, cachedInputPerMillion: 0.5, currency: "EUR" };
   const task = (more: string): string => `{call: 'llm:1.0.0@default', with: {connection: priced, prompt: Hi, ${more}}}`;
@@ -404,6 +404,7 @@ describe("usage", () => {
     expect(data.run.steps.map(({ usage }: Data) => usage)).toEqual([of(2), null, null]);
     expect(data.run.usage).toEqual(of(3));
     expect(data.usage[0].modelCost).toBeCloseTo(3 * 0.00038, 9);
+    expect(data.usage[0].modelCostCurrency).toBe("EUR");
     before = data.usage[0].modelCost;
   });
 
@@ -416,7 +417,7 @@ describe("usage", () => {
     const { id } = await runOf(server, ask("prompt: Hi"));
     const { run, usage } = await server.data(READ, { id });
     expect(run.usage).toEqual({ inputTokens: 300, outputTokens: 40, cachedInputTokens: 0, cost: null, currency: null });
-    expect(usage[0].modelCost).toBeNull();
+    expect(usage[0]).toEqual({ modelCost: null, modelCostCurrency: null });
   });
 
   test("believes no count that is nonsense", async () => {
@@ -445,6 +446,17 @@ describe("usage", () => {
     const inner = "asks 300, asks 300, child 300, child 300";
     expect(totals).toBe(`all 1200, inner 1200, ${inner}, all2 300, ask 300, none undefined, set undefined`);
     expect(run.steps[0].totalUsage).toMatchObject({ cost: expect.closeTo(4 * 0.00038, 9), currency: "EUR" });
+  });
+
+  test("is told by the command line, by day with its currency; two currencies have no sum", async () => {
+    const costs = async (): Promise<string> => (await cli(["usage", "--days", "1"], { env: beside(server) })).stdout;
+    await server.clock.advance(24 * 3_600_000);
+    model.replies = ["Hello"];
+    await runOf(server, `do: [{ask: ${task("seed: 2")}}]`);
+    expect(await costs()).toMatch(/ 340 +0\.00038 EUR\n$/);
+    await connect("dollars", { prices: { ...prices, currency: "USD" } });
+    await runOf(server, `do: [{ask: ${task("seed: 2").replace("priced", "dollars")}}]`);
+    expect(await costs()).toMatch(/ 680 +no sum\n$/);
   });
 
   test("is told by the command line, at a run and its steps", async () => {

@@ -379,6 +379,15 @@ do:
   await page.getByText(/^[1-9][\d,]* model tokens$/).waitFor();
   const used = page.getByRole("table", { name: "By agent" }).getByRole("row", { name: /^Asks twice 680 €0.00076$/ });
   await used.waitFor();
+  const byDay = page.getByRole("table", { name: "Cost by day, in UTC" });
+  await byDay.getByRole("row").nth(1).waitFor();
+  await create("dollars", { prices: { inputPerMillion: 1, outputPerMillion: 2, currency: "USD" } });
+  const inDollars = definition.replaceAll("priced", "dollars").replace("asks-twice", "asks-in-dollars");
+  const { id: otherId } = (await server.data(PUBLISH, { definition: inDollars })).publishAgent;
+  expect((await server.data(RUN, { agentId: otherId })).runAgent.status).toBe("completed");
+  await owner.go("/settings/models");
+  await owner.go("/settings/usage?show=modelTokens");
+  await byDay.getByRole("row", { name: /no sum$/ }).waitFor();
   await expectEachLook(page, "usage of models");
   await used.getByRole("link", { name: "Asks twice" }).click();
   await page.getByRole("heading", { name: "Asks twice", exact: true }).waitFor();

@@ -5,11 +5,14 @@ import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 
-/** The cost of a day of the last `LIMITS.usageDays`; null if a question had no price, or there are two currencies. */
-export type ReadModelCost = (organizationId: OrganizationId, date: string) => Promise<number | null>;
+/** `cost`: null if a question had no price, or there are two currencies. `currency`: null without a cost. */
+type Cost = { cost: number | null; currency: string | null };
 
-/** `agentId`: null for sentences before their agent is known, and tests of connections. `cost`: as for a day. */
-export type AgentModelUse = { agentId: AgentId | null; tokens: number; cost: number | null; currency: string | null };
+/** The cost of a day of the last `LIMITS.usageDays`. */
+export type ReadModelCost = (organizationId: OrganizationId, date: string) => Promise<Cost>;
+
+/** `agentId`: null for sentences before their agent is known, and tests of connections. */
+export type AgentModelUse = { agentId: AgentId | null; tokens: number } & Cost;
 
 /** The agents with the most tokens of a day first, at most `LIMITS.usageAgents`. */
 export type ReadAgentModelUse = (organizationId: OrganizationId, date: string) => Promise<AgentModelUse[]>;
@@ -23,10 +26,7 @@ const SPANS = [31, 93, LIMITS.usageDays];
 
 export function createModelCosts(options: Options): ReadModelCost {
   const costs = byDay(options, readCosts);
-  return async (organizationId, date) => {
-    const cost = await costs(organizationId, date);
-    return cost === undefined ? 0 : cost;
-  };
+  return async (organizationId, date) => (await costs(organizationId, date)) ?? { cost: 0, currency: null };
 }
 
 export function createAgentModelUse(options: Options): ReadAgentModelUse {
@@ -61,15 +61,16 @@ function byDay<Value>({ database, clock, settled }: Options, read: ReadDays<Valu
 const COST = "case when bool_and(cost is not null) and min(currency) = max(currency) then sum(cost)::float8 end";
 const DATE = "to_char((called_at at time zone 'UTC')::date, 'YYYY-MM-DD')";
 
-const readCosts: ReadDays<number | null> = async (database, organizationId, { from, before }) => {
+const readCosts: ReadDays<Cost> = async (database, organizationId, { from, before }) => {
   const rows = await database.query(
-    `select ${DATE} as date, ${COST} as cost
-       from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3
-      group by 1`,
+    `select date, cost, case when cost is not null then currency end as currency
+       from (select ${DATE} as date, ${COST} as cost, min(currency) as currency
+               from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3
+              group by 1) as of_day`,
     [organizationId, from, before],
     organizationId,
   );
-  return new Map(rows.map((row) => [row["date"], row["cost"]]));
+  return new Map(rows.map(({ date, cost, currency }) => [date, { cost, currency }]));
 };
 
 const readAgentUse: ReadDays<AgentModelUse[]> = async (database, organizationId, { from, before }) => {

@@ -199,10 +199,11 @@ test("the costs of many days are summed up once, each day's on its own", async (
   const daysAgo = [0, 1, 2, 3, 30, 40, LIMITS.usageDays - 1];
   const dates = daysAgo.map((days) => new Date(clock.now() - days * 86_400_000).toISOString().slice(0, 10));
   const costs = await Promise.all([...dates, ...dates].map((date) => costOf(organizationId, date)));
-  expect(costs.slice(0, 7)).toEqual([0.75, null, null, 0, 0, 2, 0]);
+  expect(costs.slice(0, 7).map(({ cost }) => cost)).toEqual([0.75, null, null, 0, 0, 2, 0]);
+  expect(costs.slice(0, 7).map(({ currency }) => currency)).toEqual(["EUR", null, null, null, null, "EUR", null]);
   expect(statements).toBe(3);
   await call(3, "4", "EUR");
-  expect(await costOf(organizationId, dates[3]!)).toBe(4);
+  expect(await costOf(organizationId, dates[3]!)).toEqual({ cost: 4, currency: "EUR" });
 });
 
 test("no more agents of a day than may be listed, those with the most tokens first, each with its cost", async () => {

@@ -9,7 +9,7 @@ const NAME_WIDTH = 18;
 const KIND_WIDTH = 9;
 const STATUS_WIDTH = 10;
 /** Two places, and of less than a hundredth two digits. */
-const costText = new Intl.NumberFormat("en", {
+const costs = new Intl.NumberFormat("en", {
   maximumFractionDigits: 2,
   maximumSignificantDigits: 2,
   roundingPriority: "morePrecision",
@@ -60,8 +60,11 @@ export function showEnd(terminal: Terminal, run: ShownRun): string {
 /** `340 tokens, 0.00038 EUR`. */
 function usageText({ inputTokens, outputTokens, cost, currency }: ShownUsage): string {
   const tokens = `${(inputTokens + outputTokens).toLocaleString("en")} tokens`;
-  return cost === null ? tokens : `${tokens}, ${costText.format(cost)} ${currency}`;
+  return cost === null ? tokens : `${tokens}, ${costText(cost, currency)}`;
 }
+
+/** `0.00038 EUR`. */
+export const costText = (cost: number, currency: string | null): string => `${costs.format(cost)} ${currency}`;
 
 /** The news in each event: a step's new status or failed try, and the run's end. */
 export function createStory(terminal: Terminal): (event: ShownEvent) => string[] {

@@ -78,7 +78,15 @@ function addUsage(builder: Builder): void {
         nullable: true,
         description:
           "What questions to language models cost. Null if a connection had no prices, or they have several currencies.",
-        resolve: ({ date }, _, context) => context.rates.usage.modelCost(callerOf(context).organizationId, date),
+        resolve: async ({ date }, _, context) =>
+          (await context.rates.usage.modelCost(callerOf(context).organizationId, date)).cost,
+      }),
+      modelCostCurrency: t.string({
+        scope: "inherited",
+        nullable: true,
+        description: "The currency of `modelCost`, as in ISO 4217. Null without questions, and if `modelCost` is null.",
+        resolve: async ({ date }, _, context) =>
+          (await context.rates.usage.modelCost(callerOf(context).organizationId, date)).currency,
       }),
     }),
   });

@@ -199,7 +199,7 @@ function AgentUse({ days, reading }: { days: number; reading: object }) {
   if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
   if (!data?.usage) return <Loading label="Loading the use of models" lines={3} />;
   if (used.length === 0) return null;
-  const costly = data.usage.filter(({ modelCost }) => modelCost !== null && modelCost > 0);
+  const costly = data.usage.filter(isCostly);
   return (
     <>
       <Table caption="By agent" head={["Agent", "Tokens", "Cost"]}>
@@ -215,17 +215,24 @@ function AgentUse({ days, reading }: { days: number; reading: object }) {
       </Table>
       {costly.length > 0 && (
         <Table caption="Cost by day, in UTC" head={["Day", "Cost"]}>
-          {costly.map(({ date, modelCost, agents }) => (
+          {costly.map(({ date, modelCost, modelCostCurrency }) => (
             <tr key={date}>
               <th scope="row">{date}</th>
-              <td>{costText(modelCost, agents?.find(({ currency }) => currency !== null)?.currency ?? null)}</td>
+              <td>{costText(modelCost, modelCostCurrency) ?? <span className="dim">no sum</span>}</td>
             </tr>
           ))}
         </Table>
       )}
+      {costly.some(({ modelCost }) => modelCost === null) && (
+        <p className="dim">A day with several currencies, or with questions that had no price, has no sum.</p>
+      )}
     </>
   );
 }
+
+/** A day without a sum is one of them if some of its questions had a price. */
+const isCostly = ({ modelCost, agents }: ModelDay): boolean =>
+  modelCost === null ? (agents ?? []).some(({ cost }) => cost !== null) : modelCost > 0;
 
 type TableProps = { caption: string; head: readonly string[]; children: ReactNode };
 
