@@ -5,7 +5,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
 import type { Data } from "./client.ts";
-import { ended, send, status, toolCall, toolCalls } from "./llm-service.ts";
+import { ended, json, send, status, toolCall, toolCalls } from "./llm-service.ts";
 import { agentOf, decide, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
@@ -55,6 +55,18 @@ describe("limits", () => {
       /^limits.tokens \(1000\) is reached.*the last answer was cut by it$/,
     );
     expect(await cutBy({ cost: 0.2 })).toMatch(/^limits.cost \(0.2\) is reached.*the last answer was cut by it$/);
+  });
+
+  test("of tokens: an endpoint that counts nothing is counted by what was said", async () => {
+    const message = {
+      role: "assistant",
+      content: "x".repeat(1_800),
+      tool_calls: [{ id: "1", type: "function", function: { name: "createTicket", arguments: '{"title":"A"}' } }],
+    };
+    places.model.replies = [json({ choices: [{ index: 0, finish_reason: "tool_calls", message }] })];
+    const { error } = await ask({ tools: [ticket()], limits: { tokens: 1_000 } });
+    expect(error.detail).toMatch(/^limits.tokens \(1000\) is reached: so far 1 iterations, 1 tool calls, [67]\d\d tokens/);
+    expect(places.model.asked).toHaveLength(1);
   });
 
   test("the tokens of a run that a tool starts count", async () => {

@@ -11,6 +11,8 @@ export type Used = { tokens: number; cost: number };
 const BYTES_A_TOKEN = 3;
 /** Providers scale images down. */
 const TOKENS_AN_IMAGE = 3_000;
+/** A file counts as this before it is read. */
+export const TOKENS_A_FILE = TOKENS_AN_IMAGE;
 const PDF = "application/pdf";
 /** A page is its text and an image of it. */
 const PDF_BYTES_A_TOKEN = 10;
@@ -28,7 +30,7 @@ export function beyondTokensOf({ maxTokens }: ModelRequest, { limits }: Connecti
 
 /** Input tokens are an estimate. `heardTokens`: of an answer that broke off. */
 export function mostUsedBy(request: ModelRequest, connection: Connection, heardTokens = 0): Used {
-  const inputTokens = inputOf(request);
+  const inputTokens = tokensAsked(request);
   const outputTokens = Math.max(request.maxTokens ?? LIMITS.modelBudgetAnswerTokens, heardTokens);
   const [fresh, cached] = [0, inputTokens].map((cachedInputTokens) =>
     usedBy({ inputTokens, outputTokens, cachedInputTokens }, connection),
@@ -38,10 +40,17 @@ export function mostUsedBy(request: ModelRequest, connection: Connection, heardT
 
 /** By the endpoint's counts; if it counts nothing, by an estimate. */
 export function usedInAll(answer: ModelAnswer, request: ModelRequest, connection: Connection): Used {
-  const { usage, text, toolCalls } = answer;
-  if (usage.inputTokens > 0 || usage.outputTokens > 0) return usedBy(usage, connection);
+  return usedBy(
+    countedIn(answer, () => tokensAsked(request)),
+    connection,
+  );
+}
+
+/** Likewise. `asked`: the tokens of the question. */
+export function countedIn({ usage, text, toolCalls }: ModelAnswer, asked: () => number): Tokens {
+  if (usage.inputTokens > 0 || usage.outputTokens > 0) return usage;
   const written = toolCalls.reduce((sum, { arguments: given }) => sum + tokensOf(given), tokensOf(text));
-  return usedBy({ inputTokens: inputOf(request), outputTokens: written, cachedInputTokens: 0 }, connection);
+  return { inputTokens: asked(), outputTokens: written, cachedInputTokens: 0 };
 }
 
 const usedBy = (tokens: Tokens, { prices }: Connection): Used => ({
@@ -49,14 +58,17 @@ const usedBy = (tokens: Tokens, { prices }: Connection): Used => ({
   cost: prices ? costOf(tokens, prices) : 0,
 });
 
-function inputOf({ system, messages, schema, tools }: ModelRequest): number {
+type Asked = Pick<ModelRequest, "system" | "messages" | "schema" | "tools">;
+
+/** About how many tokens a model reads before it answers. */
+export function tokensAsked({ system, messages, schema, tools }: Asked): number {
   let tokens = system === undefined ? 0 : tokensOf(system) + TOKENS_A_MESSAGE;
   for (const message of messages) tokens += tokensOfMessage(message);
   for (const part of [schema, tools]) if (part) tokens += tokensOf(JSON.stringify(part));
   return tokens;
 }
 
-function tokensOfMessage(message: Message): number {
+export function tokensOfMessage(message: Message): number {
   if (message.role === "tool")
     return message.results.reduce((sum, { text }) => sum + tokensOf(text) + TOKENS_A_MESSAGE, 0);
   let tokens = tokensOf(message.text) + TOKENS_A_MESSAGE;

@@ -5,7 +5,8 @@ import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { objectIn, valueIn } from "../../llm/answer.ts";
 import type { ModelAnswer, Tool } from "../../llm/call-model.ts";
-import { costOf, type ModelPrices } from "../../llm/connection.ts";
+import { costOf, type ModelPrices, type Tokens } from "../../llm/connection.ts";
+import { countedIn } from "../../llm/most-used.ts";
 import { ModelLine } from "../calls/model/line.ts";
 import type { AskedMessage } from "../calls/model/messages.ts";
 import type { AskModels } from "../calls/model/models.ts";
@@ -71,7 +72,7 @@ export const askModel = (models: AskModels, frame: Frame, question: Question): P
         idempotencyKey: context.idempotencyKey,
       });
       const turn = await turnOf(frame.step, line, answer, { ...question, ...most }).catch((error: unknown) => {
-        noteUnused(frame.step, answer, line.connection.prices);
+        noteUnused(frame.step, usageOf(answer, conversation), line.connection.prices);
         throw error;
       });
       await context.hold(turn);
@@ -80,7 +81,7 @@ export const askModel = (models: AskModels, frame: Frame, question: Question): P
   });
 
 /** An enclosing `try` may ask again: the answer counts in the limits all the same. */
-function noteUnused({ state }: JournalStep, { usage }: ModelAnswer, prices: ModelPrices | null): void {
+function noteUnused({ state }: JournalStep, usage: Tokens, prices: ModelPrices | null): void {
   const tokens = usage.inputTokens + usage.outputTokens;
   state.unused = { count: 1, tokens, cost: prices ? costOf(usage, prices) : 0, currency: prices && prices.currency };
 }
@@ -90,6 +91,10 @@ export function limitError(step: JournalStep, limit: LimitName, sentence: string
   step.state.reached = limit;
   return WorkflowError.of("limit", sentence);
 }
+
+/** Limits hold also if the endpoint counts nothing: by the estimate that budgets count then. */
+const usageOf = (answer: ModelAnswer, conversation: Conversation): Tokens =>
+  countedIn(answer, () => conversation.nextTokens);
 
 /** `cap`: the limit that leaves less than what the author allows an answer. */
 type Most = { maxTokens: number | undefined; cap?: "tokens" | "cost" };
@@ -132,8 +137,9 @@ async function turnOf(
       throw WorkflowError.of("model-answer", `the answer does not fit the schema: ${problem}. It is: ${text}`);
   }
   const { prices } = line.connection;
-  const cost = prices && costOf(answer.usage, prices);
-  return { text, toolCalls, usage: { ...answer.usage, cost, currency: prices && prices.currency } };
+  const usage = usageOf(answer, conversation);
+  const cost = prices && costOf(usage, prices);
+  return { text, toolCalls, usage: { ...usage, cost, currency: prices && prices.currency } };
 }
 
 /** Models may write anything; a step's name is shown on one line. */

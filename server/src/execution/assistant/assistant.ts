@@ -84,7 +84,11 @@ export class Assistant {
     this.#tools = await offeredTools(this.#body, forms, (server, index) =>
       listTools(listing, this.#reach.mcp, server, index),
     );
-    const told = JSON.stringify([this.#asked.instructions, answer?.schema, [...this.#tools.values()].map(specOf)]);
+    const told = {
+      instructions: this.#asked.instructions,
+      schema: answer?.schema,
+      tools: [...this.#tools.values()].map(specOf),
+    };
     this.#conversation = new Conversation(limits, this.#asked.messages, told);
     for (;;) {
       const unused = this.#unusedBefore(this.#before(keyOfModel(this.#conversation.modelCalls + 1)));

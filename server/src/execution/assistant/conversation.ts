@@ -2,7 +2,9 @@
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { AssistantLimits, LimitName } from "../../definition/tasks/assistant.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import type { Tool } from "../../llm/call-model.ts";
 import type { Tokens } from "../../llm/connection.ts";
+import { TOKENS_A_FILE, tokensAsked, tokensOfMessage } from "../../llm/most-used.ts";
 import { unread, type AskedMessage, type UnreadMessage } from "../calls/model/messages.ts";
 import type { UnusedAnswers } from "../journal/loaded-run.ts";
 import type { ChildUsage } from "../shared.ts";
@@ -23,11 +25,8 @@ export type Turn = {
  */
 export type Reached = { limit: LimitName | undefined; sentence: string; needed: number };
 
-/** A model's tokens have about this many bytes; more in most languages, so that too many are expected rather than too few. */
-const BYTES_PER_TOKEN = 3;
-
-/** The tokens of a file until the provider has counted them: an image has a thousand or two. */
-const FILE_TOKENS = 2_000;
+/** The part of a question that is no message. */
+export type Told = { instructions: string | undefined; schema: JsonObject | undefined; tools: readonly Tool[] };
 
 export class Conversation {
   readonly messages: UnreadMessage[] = [];
@@ -40,40 +39,39 @@ export class Conversation {
   tokens = 0;
   cost = 0;
   currency: string | null = null;
-  /** The tokens of what the model has read and written, and the bytes of what it is still to read. */
+  /** The tokens of what the model has read and written, and about those of what it is still to read. */
   #readTokens = 0;
-  #unreadBytes: number;
+  #unreadTokens: number;
 
-  /** `told`: what the model reads besides the messages. */
-  constructor(limits: AssistantLimits, asked: readonly AskedMessage[], told: string) {
+  constructor(limits: AssistantLimits, asked: readonly AskedMessage[], { instructions, schema, tools }: Told) {
     this.limits = { ...limits };
-    this.#unreadBytes = Buffer.byteLength(told);
-    for (const [index, message] of unread(asked).entries()) this.#add(message, asked[index]!.content);
-    const files = asked.reduce((sum, message) => sum + (message.files?.length ?? 0), 0);
-    this.#unreadBytes += files * FILE_TOKENS * BYTES_PER_TOKEN;
+    const offered = tools.length > 0 ? tools : undefined;
+    this.#unreadTokens = tokensAsked({ system: instructions, schema, tools: offered, messages: [] });
+    for (const message of unread(asked)) this.#add(message);
   }
 
-  #add(message: UnreadMessage, text: string): void {
+  #add(message: UnreadMessage): void {
     this.messages.push(message);
-    this.#unreadBytes += Buffer.byteLength(text);
+    this.#unreadTokens += tokensOfMessage(message);
+    if (message.role === "user") this.#unreadTokens += TOKENS_A_FILE * (message.sources?.length ?? 0);
   }
 
   addTurn({ text, toolCalls, usage }: Turn): void {
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.#addCost(usage.cost, usage.currency);
     this.#readTokens = usage.inputTokens + usage.outputTokens;
-    this.#unreadBytes = 0;
+    this.#unreadTokens = 0;
     const calls = toolCalls.map((call) => ({ ...call, arguments: argumentsText(call) }));
     this.messages.push({ role: "assistant", text, ...(calls.length > 0 && { toolCalls: calls }) });
   }
 
   addResults(calls: readonly Wish[], texts: readonly string[]): void {
     const results = calls.map(({ id, name }, index) => ({ id, name, text: texts[index]! }));
-    this.#add({ role: "tool", results }, texts.join(""));
+    this.#add({ role: "tool", results });
   }
 
   say(text: string): void {
-    this.#add({ role: "user", text }, text);
+    this.#add({ role: "user", text });
   }
 
   /** Counts answers to the next question that earlier tries could not use. */
@@ -108,7 +106,7 @@ export class Conversation {
 
   /** About how many tokens the model would read next. */
   get nextTokens(): number {
-    return this.#readTokens + Math.ceil(this.#unreadBytes / BYTES_PER_TOKEN);
+    return this.#readTokens + this.#unreadTokens;
   }
 
   /** About how many tokens the next answer may have. */
