@@ -5,9 +5,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
 import { held, json, send, startLlmService, toolCall, type LlmService } from "./llm-service.ts";
 import { PROTOCOLS } from "./model-protocols.ts";
-import { agentOf, ENDED, runOf, until } from "./runs.ts";
+import { agentOf, ENDED, readRun, runOf, until } from "./runs.ts";
 
 const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
 const VALIDATE =
@@ -58,6 +59,7 @@ beforeAll(async () => {
   await connect("sees");
 });
 afterAll(async () => {
+  await database?.end();
   await server[Symbol.asyncDispose]();
   await model[Symbol.asyncDispose]();
   files.closeAllConnections();
@@ -259,23 +261,59 @@ test.each([
   });
 });
 
-test("calls with files hold no more memory than they may: further ones wait, and others do not", async () => {
+test("calls with files hold no more memory than they may: further ones wait without a try, and others do not", async () => {
   const hung = held();
   model.replies = [hung.reply];
   const answered = (count: number) => eventually(() => model.asked.length === count);
   const agent = await agentOf(server, ask(URLS));
-  const runs = await Promise.all(
-    Array.from({ length: 5 }, () => start(server, agent, { urls: [`${host}/largest.jpg`] })),
-  );
-  // Half of what all may hold, and the part for one.
-  const most = LIMITS.modelFilesHeldBytes / 2 / (4 * LIMITS.modelFileBytes) + 1;
-  await answered(most);
+  const large = { urls: [`${host}/largest.jpg`] };
+  const runs = await Promise.all(Array.from({ length: 4 }, () => start(server, agent, large)));
+  // Half of what all may hold.
+  const own = LIMITS.modelFilesHeldBytes / 2 / (4 * LIMITS.modelFileBytes);
+  await answered(own);
   const words = await start(server, await agentOf(server, ask("prompt: Hi")));
-  await answered(most + 1);
-  expect(asked).toHaveLength(most);
-  const waiting = [words, ...runs];
+  await answered(own + 1);
+  // The part for one is another organization's.
+  const neighbour = await neighbourOf();
+  const theirs = await start(neighbour, await agentOf(neighbour, ask(URLS)), {
+    urls: [`${host}/largest.jpg`, `${host}/untyped`],
+  });
+  await answered(own + 2);
+  expect(asked).toHaveLength(own + 2);
+  await eventually(async () => {
+    await server.clock.advance(LIMITS.modelFilesWaitSeconds * 1_000);
+    return (await sleeping()) === runs.length - own;
+  });
+  expect(asked).toHaveLength(own + 2);
   model.replies = [(response: ServerResponse) => send("Seen")(response)];
   hung.release(send("Seen"));
-  for (const id of waiting)
-    expect(await until(server, id, ...ENDED)).toMatchObject({ status: "completed" } satisfies Data);
+  expect((await until(neighbour, theirs, ...ENDED)).output).toBe("Seen");
+  for (const id of [words, ...runs]) {
+    await eventually(async () => {
+      await server.clock.advance(2_000);
+      return ENDED.includes((await readRun(server, id)).status);
+    });
+    const run = await readRun(server, id);
+    expect(run).toMatchObject({ status: "completed" } satisfies Data);
+    expect(run.steps[0].attempts).toHaveLength(1);
+  }
 });
+
+async function neighbourOf() {
+  const world = await server.organization("neighbour");
+  const neighbour = {
+    world,
+    data: (text: string, variables?: object) => server.data(text, { ...variables }, world.apiKey),
+    graphql: (text: string, variables?: object) => server.graphql(text, { ...variables }, world.apiKey),
+  };
+  const base = { name: "sees", provider: "openai_compatible", baseUrl: model.url, model: "small" };
+  await neighbour.data(CREATE, { input: { projectId: world.projectId, ...base } });
+  return neighbour;
+}
+
+let database: Awaited<ReturnType<typeof connectTo>> | undefined;
+/** How many runs have left memory until a time. */
+async function sleeping(): Promise<number> {
+  database ??= await connectTo(server);
+  return (await database.query("select 1 from runs where wake_at is not null and owner is null")).rows.length;
+}

@@ -22,6 +22,24 @@ test("an organization holds as much as stays free beside it; one run more than t
   expect(fourth!.tryHold(100)).toBe(false);
 });
 
+test("where charges last, an organization that holds much has not the part for one as well", () => {
+  const memory = new FairPool({ ...OPTIONS, besideAlone: 50 });
+  const [much, little, other] = [organization(), organization(), organization()];
+  const [first, second, third] = Array.from({ length: 3 }, () => memory.open(much));
+  expect([first!.tryHold(500), second!.tryHold(300)]).toEqual([true, false]);
+  expect(memory.open(little).tryHold(50)).toBe(true);
+  const alone = memory.open(little);
+  expect(alone.tryHold(600)).toBe(true);
+  first![Symbol.dispose]();
+  // Nor does the organization that has it hold much beside it.
+  expect(memory.open(little).tryHold(100)).toBe(false);
+  expect(third!.tryHold(400)).toBe(true);
+  alone[Symbol.dispose]();
+  expect(memory.open(little).tryHold(100)).toBe(true);
+  expect(memory.open(little).tryHold(600)).toBe(false);
+  expect(memory.open(other).tryHold(600)).toBe(true);
+});
+
 test("however much the others hold, an organization's first small runs find room", () => {
   const memory = new FairPool(OPTIONS);
   for (let count = 0; count < 100; count++) {

@@ -14,6 +14,11 @@ type FairPoolOptions = {
   alone: number;
   /** The amount that each organization may hold in any case; one that needs no more never needs the part for one. */
   own: number;
+  /**
+   * The amount up to which an organization may hold others while one of its charges has the part for one. Unless given, any amount:
+   * charges that grow need it.
+   */
+  besideAlone?: number;
 };
 
 type Waiting = { charge: Charge; amount: number; granted: () => void };
@@ -60,12 +65,14 @@ export class FairPool {
     const { organizationId } = charge;
     const more = amount - charge.amount;
     if (charge === this.#alone) return amount <= this.#options.alone;
-    const isOwn = this.#shared.takenBy(organizationId) + more <= this.#options.own;
-    if (isOwn || this.#shared.has(organizationId, more)) {
+    const shared = this.#shared.takenBy(organizationId) + more;
+    const { own, besideAlone = Infinity } = this.#options;
+    const isBeside = this.#alone !== undefined && this.#alone.organizationId === organizationId;
+    if (shared <= own || (this.#shared.has(organizationId, more) && !(isBeside && shared > besideAlone))) {
       this.#shared.take(organizationId, more);
       return true;
     }
-    if (this.#alone || amount <= this.#options.own || amount > this.#options.alone) return false;
+    if (this.#alone || amount <= own || amount > this.#options.alone || shared - amount > besideAlone) return false;
     this.#alone = charge;
     this.#shared.give(organizationId, charge.amount);
     if (this.#queue.size > 0) queueMicrotask(() => this.#serve());

@@ -55,8 +55,11 @@ export interface Llm {
   call(connection: Connection, by: RunCall, request: ModelRequest | MakeRequest): Promise<ModelAnswer>;
 }
 
-/** Makes a request when its turn has come, if that takes memory or time. What it throws ends the call. */
-type MakeRequest = (signal: AbortSignal) => Promise<ModelRequest>;
+/**
+ * Makes a request when its turn has come, if that takes memory or time. Undefined: the call is to come again later. What it throws ends the
+ * call.
+ */
+type MakeRequest = (signal: AbortSignal) => Promise<ModelRequest | undefined>;
 
 /** `timeoutMs`: from when its turn has come. `turn`: awaited before the answer is parsed. */
 type RunCall = Omit<Use, "agent"> & {
@@ -151,6 +154,7 @@ class Door implements Llm, AsyncDisposable {
     try {
       return await this.#counted(connection, inTime, async () => {
         const made = typeof request === "function" ? await request(inTime.signal) : request;
+        if (!made) throw this.#noMemory(organizationId);
         return this.#stream(connection, endpoint, by, made);
       });
     } catch (error) {
@@ -183,6 +187,11 @@ class Door implements Llm, AsyncDisposable {
       if (left > 0) this.#waiting.set(organizationId, left);
       else this.#waiting.delete(organizationId);
     }
+  }
+
+  #noMemory(organizationId: OrganizationId): LlmError {
+    const until = this.#crowdOf(organizationId).next();
+    return new LlmError("too_often", "there is no memory for the files of the call", undefined, until);
   }
 
   /** A signal that follows the caller's and ends after this long. */

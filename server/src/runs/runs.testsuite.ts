@@ -113,7 +113,7 @@ export async function openRuns(
           call: () => Promise.reject(new Error("no model is asked here")),
           isOperator: async () => false,
           connectionOf: async () => undefined,
-          files: new ModelFiles({ request: () => Promise.reject(new Error("no file is read here")) }),
+          files: new ModelFiles({ request: () => Promise.reject(new Error("no file is read here")) }, clock),
           readSecrets: async () => new Map(),
           concealing: createConcealing(),
         },

@@ -32,9 +32,21 @@ export const MODELS = {
   modelFilesHeldBytes: {
     value: 64 * 1024 * 1024,
     bounds:
-      "memory of files while models are asked about them: four times their size. An organization may hold at most as much as stays free, and always one call's",
-    beyond: "further calls wait",
+      "memory of files while models are asked about them: four times their size. An organization may hold at most as much as stays free; where that is too little for a call, one call at a time has memory of its own, of an organization that holds little else",
+    beyond: "further calls wait, and then their runs leave memory and ask again later",
     test: [FILES, "hold no more memory than they may"],
+  },
+  modelFilesWaitSeconds: {
+    value: 10,
+    bounds: "how long a call waits for the memory of its files",
+    beyond: "its run leaves memory and asks again after 2 s, 10 ms after the one before it",
+    test: [FILES, "hold no more memory than they may"],
+  },
+  modelFilesSeconds: {
+    value: 60,
+    bounds: "the reading of all files of a call of a model",
+    beyond: "the task fails with `timeout`",
+    test: ["server/src/execution/calls/model/files.test.ts", "have a minute in all"],
   },
   modelAnswerTokens: { value: 1_000_000, bounds: "`maxTokens` of a `call: llm` or `call: assistant`", test: BY_NAME },
   modelAnswerValues: {

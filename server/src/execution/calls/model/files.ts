@@ -1,6 +1,8 @@
 /** The files that a `call: llm` shows a model: read from URLs behind the outbound guard, or out of `data:` URLs. Their bytes are not kept. */
 import { WorkflowError } from "../../../definition/workflow-error.ts";
 import { FairPool, type Charge } from "../../../fairness/fair-pool.ts";
+import { follow } from "../../../lib/abort.ts";
+import { until, type Clock } from "../../../lib/clock.ts";
 import type { OrganizationId } from "../../../lib/ids.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { essenceOf } from "../../../lib/media-type.ts";
@@ -18,21 +20,27 @@ type Reading = { organizationId: OrganizationId; signal: AbortSignal; turn: () =
 
 /** A byte of a file is held as base64, in the request's JSON and in its bytes, which are 4/3 of it each. */
 const HELD = 4;
-const TIMEOUT_MS = 60_000;
+/** For all files of a call. */
+const TIMEOUT_MS = LIMITS.modelFilesSeconds * 1_000;
+const WAITED_MS = LIMITS.modelFilesWaitSeconds * 1_000;
 /** Without it, some servers send images in newer formats. */
 const ACCEPT = "image/png, image/jpeg, image/webp, image/gif, application/pdf, text/*;q=0.9, */*;q=0.5";
 const NAME_CHARACTERS = 100;
 
 export class ModelFiles {
   readonly #outbound: Outbound;
+  readonly #clock: Clock;
   readonly #held = new FairPool({
     shared: LIMITS.modelFilesHeldBytes,
     alone: HELD * LIMITS.modelFilesBytes,
     own: LIMITS.outputBytes,
+    // A model may take an hour: two slow calls of one organization would leave others no room for large files.
+    besideAlone: LIMITS.outputBytes,
   });
 
-  constructor(outbound: Outbound) {
+  constructor(outbound: Outbound, clock: Clock) {
     this.#outbound = outbound;
+    this.#clock = clock;
   }
 
   /** For the files of one call of a model, which are held until it is disposed. */
@@ -40,15 +48,15 @@ export class ModelFiles {
     return this.#held.open(organizationId);
   }
 
-  /** Waits for memory, then reads them one after the other. Throws WorkflowError, or the signal's reason. */
-  async read(sources: readonly FileSource[], charge: Charge, reading: Reading): Promise<ModelFile[]> {
+  /** Waits for memory, then reads them one after the other. Undefined: there was no memory. Throws WorkflowError, or the signal's reason. */
+  async read(sources: readonly FileSource[], charge: Charge, reading: Reading): Promise<ModelFile[] | undefined> {
     const most = sources.reduce((sum, { url }) => sum + mostBytesOf(url), 0);
-    await charge.hold(HELD * Math.min(most, LIMITS.modelFilesBytes), reading.signal);
-    reading.signal.throwIfAborted();
+    if (!(await this.#hold(charge, HELD * Math.min(most, LIMITS.modelFilesBytes), reading.signal))) return undefined;
     const files: ModelFile[] = [];
+    const endsAt = this.#clock.now() + TIMEOUT_MS;
     let bytes = 0;
     for (const source of sources) {
-      const read = isData(source.url) ? fromData(source) : await this.#fetch(source, reading);
+      const read = isData(source.url) ? fromData(source) : await this.#fetch(source, reading, endsAt);
       bytes += read.bytes;
       if (bytes > LIMITS.modelFilesBytes)
         throw unfit(`the files are larger than ${LIMITS.modelFilesBytes} bytes together`);
@@ -59,7 +67,18 @@ export class ModelFiles {
     return files;
   }
 
-  async #fetch({ url, place }: FileSource, { organizationId, signal, turn }: Reading): Promise<Read> {
+  async #hold(charge: Charge, bytes: number, signal: AbortSignal): Promise<boolean> {
+    if (charge.tryHold(bytes)) return true;
+    using waiting = follow(signal);
+    const end = (): void => waiting.abort(new Error("waited long enough"));
+    void until(this.#clock, this.#clock.now() + WAITED_MS, waiting.signal).then(end, () => {});
+    const isHeld = await charge.hold(bytes, waiting.signal);
+    end();
+    signal.throwIfAborted();
+    return isHeld;
+  }
+
+  async #fetch({ url, place }: FileSource, { organizationId, signal, turn }: Reading, endsAt: number): Promise<Read> {
     const request = {
       organizationId,
       method: "GET",
@@ -67,7 +86,8 @@ export class ModelFiles {
       headers: { accept: ACCEPT },
       redirect: true,
       signal,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: Math.max(1, endsAt - this.#clock.now()),
+      limitMs: TIMEOUT_MS,
       mostBytes: LIMITS.modelFileBytes,
       turn,
     };
@@ -90,7 +110,8 @@ const unfit = (message: string): WorkflowError => WorkflowError.of("validation",
 
 const DATA = "data:";
 const isData = (url: string): boolean => url.slice(0, DATA.length).toLowerCase() === DATA;
-const mostBytesOf = (url: string): number => Math.min(LIMITS.modelFileBytes, isData(url) ? url.length : Infinity);
+const mostBytesOf = (url: string): number =>
+  Math.min(LIMITS.modelFileBytes, isData(url) ? Buffer.byteLength(url) : Infinity);
 
 /** Why a text is no address of a file; undefined if it may be one. */
 export function fileUrlProblem(url: string): string | undefined {

@@ -123,10 +123,12 @@ export class ModelLine {
     }
   }
 
-  async #withFiles(request: UnreadRequest, held: Charge, signal: AbortSignal): Promise<ModelRequest> {
+  /** Undefined: there is no memory for the files. */
+  async #withFiles(request: UnreadRequest, held: Charge, signal: AbortSignal): Promise<ModelRequest | undefined> {
     const { organizationId, turn } = this.#context;
     const sources = request.messages.flatMap(sourcesOf);
     const read = await this.#models.files.read(sources, held, { organizationId, signal, turn });
+    if (!read) return undefined;
     const messages = request.messages.map((message): Message =>
       message.role === "user"
         ? { role: "user", text: message.text, files: read.splice(0, sourcesOf(message).length) }
