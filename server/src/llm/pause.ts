@@ -27,7 +27,8 @@ export class Pause {
   /** For people who wait for an answer: a pause of more than `LIMITS.llmPauseSeconds` counts as one of these. */
   isOn(): boolean {
     const most = this.#asked.since + LIMITS.llmPauseSeconds * 1_000;
-    return this.#isAhead(Math.min(this.#asked.until, most), LIMITS.llmPauseSeconds);
+    const isAsked = this.#isAhead(Math.min(this.#asked.until, most), LIMITS.llmPauseSeconds);
+    return isAsked || this.#isAhead(this.#guessed.until, LIMITS.modelHoldSeconds);
   }
 
   /** When a call that is held may come again, each a little later than the one before. Undefined: it may ask now. */
