@@ -65,7 +65,9 @@ describe("limits", () => {
     };
     places.model.replies = [json({ choices: [{ index: 0, finish_reason: "tool_calls", message }] })];
     const { error } = await ask({ tools: [ticket()], limits: { tokens: 1_000 } });
-    expect(error.detail).toMatch(/^limits.tokens \(1000\) is reached: so far 1 iterations, 1 tool calls, [67]\d\d tokens/);
+    expect(error.detail).toMatch(
+      /^limits.tokens \(1000\) is reached: so far 1 iterations, 1 tool calls, [67]\d\d tokens/,
+    );
     expect(places.model.asked).toHaveLength(1);
   });
 

@@ -198,6 +198,18 @@ describe("a text that is being written", () => {
     expect(seen.events.map(shape).at(-1)).toBe("run cancelled");
   });
 
+  test("that ends like the key begins is shown whole", async () => {
+    const id = await begin();
+    const seen = follow(id);
+    writing.text("You ", `sent ${KEY.slice(0, 9)}`);
+    await eventually(() => seen.text === "You sent ");
+    writing.end();
+    await seen.over;
+    const sent = seen.events.map(({ textDelta }) => textDelta?.text ?? "").join("");
+    expect(sent).toBe(`You sent ${KEY.slice(0, 9)}`);
+    expect((await until(server, id, ...ENDED)).output).toBe(sent);
+  });
+
   test.each([
     ["as it is", [KEY]],
     ["in pieces", [...KEY]],

@@ -448,17 +448,6 @@ describe("usage", () => {
     expect(run.steps[0].totalUsage).toMatchObject({ cost: expect.closeTo(4 * 0.00038, 9), currency: "EUR" });
   });
 
-  test("is told by the command line, by day with its currency; two currencies have no sum", async () => {
-    const costs = async (): Promise<string> => (await cli(["usage", "--days", "1"], { env: beside(server) })).stdout;
-    await server.clock.advance(24 * 3_600_000);
-    model.replies = ["Hello"];
-    await runOf(server, `do: [{ask: ${task("seed: 2")}}]`);
-    expect(await costs()).toMatch(/ 340 +0\.00038 EUR\n$/);
-    await connect("dollars", { prices: { ...prices, currency: "USD" } });
-    await runOf(server, `do: [{ask: ${task("seed: 2").replace("priced", "dollars")}}]`);
-    expect(await costs()).toMatch(/ 680 +no sum\n$/);
-  });
-
   test("is told by the command line, at a run and its steps", async () => {
     const agentId = await agentOf(server, `do: [{ask: ${task("seed: 2")}}]`);
     const env = beside(server);

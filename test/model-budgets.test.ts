@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { beside, cli } from "./command-line.ts";
 import { connectTo } from "./faults/audit.ts";
 import {
   ended,
@@ -337,6 +338,18 @@ ${ask("told", "prompt: Hi")}`,
     { id },
   );
   expect(later.node).toEqual({ one: [], two: [{ date: day }] });
+});
+
+test("the command line tells what a day cost, with its currency; two currencies have no sum", async () => {
+  const costs = async (): Promise<string> => (await cli(["usage", "--days", "1"], { env: beside(server) })).stdout;
+  const prices = { inputPerMillion: 1, outputPerMillion: 2 };
+  await connect("in-euros", { prices: { ...prices, currency: "EUR" } });
+  await connect("in-dollars", { prices: { ...prices, currency: "USD" } });
+  await server.clock.advance(DAY_MS);
+  await runOf(server, ask("in-euros", "prompt: Hi"));
+  expect(await costs()).toMatch(/ 340 +0\.00038 EUR\n$/);
+  await runOf(server, ask("in-dollars", "prompt: Hi"));
+  expect(await costs()).toMatch(/ 680 +no sum\n$/);
 });
 
 test("the server's own model has the operator's prices", async () => {

@@ -73,3 +73,41 @@ test.each([
   const asked = charged.ask(connection, by, question, () => Promise.reject(new Error("asked")));
   await expect(asked).rejects.toMatchObject({ problem: "over_budget", message: "none left", heldUntil });
 });
+
+test("an answer is settled with its use; one without a run is kept as a call, for its agent", async () => {
+  const settled: unknown[][] = [];
+  const clock = testClock();
+  let endsBy = 0;
+  const charged = new ChargedCalls({
+    budgets: {
+      reserve: async (call) => {
+        ({ endsBy } = call);
+        return { isOpen: false, settle: (...of: unknown[]) => void settled.push(of) };
+      },
+    },
+    clock,
+    comeAgain: () => 0,
+  });
+  const usage = { inputTokens: 30, outputTokens: 4, cachedInputTokens: 0 };
+  const answer = { text: "Hello", toolCalls: [], finish: "stop" as const, model: undefined, usage };
+  const agent = { id: newId<"agent">(), projectId: newId<"project">() };
+  const run = { id: newId<"run">(), parentId: undefined };
+  const ask = (more: object) => charged.ask(connection, { ...by, ...more }, question, async () => answer);
+  // The answer says which maximum was sent for it.
+  expect(await ask({ run })).toEqual({ ...answer, maximum: LIMITS.modelBudgetAnswerTokens });
+  expect(endsBy).toBe(clock.now() + by.timeoutMs + 60_000);
+  await ask({ agent });
+  const used = { tokens: 34, cost: 0 };
+  const call = {
+    agentId: agent.id,
+    projectId: agent.projectId,
+    model: "small",
+    calledAt: clock.now(),
+    ...usage,
+    cost: null,
+  };
+  expect(settled).toEqual([
+    [used, undefined],
+    [used, expect.objectContaining(call)],
+  ]);
+});

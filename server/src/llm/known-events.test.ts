@@ -21,7 +21,7 @@ async function read(provider: ModelProvider, pieces: readonly Buffer[], knows = 
   });
   const headers = { "content-type": "text/event-stream" };
   const fetch = async (): Promise<Response> => new Response(stream.body.pipeThrough(counting), { headers });
-  const connection = { baseUrl: "http://model/v1", provider, model: "small", apiKey: "key" };
+  const connection = { baseUrl: "http://model/v1", provider, model: "small", apiKey: "key", apiKeyHeader: null };
   const model = await openProvider({ ...connection, id: undefined, name: "", prices: null, limits: null }, fetch);
   const request = {
     messages: [{ role: "user" as const, text: "Hi" }],

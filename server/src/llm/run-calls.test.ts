@@ -61,7 +61,13 @@ function opened(
     }
     return asked;
   };
-  return { clock, call, settle };
+  const use = (connection: Connection): Promise<unknown> =>
+    llm
+      .use(connection, { organizationId: newId(), signal: new AbortController().signal }, (asking) =>
+        asking({ messages: [{ role: "user", text: "Hi" }] }),
+      )
+      .catch((error: unknown) => error);
+  return { clock, call, settle, use };
 }
 
 test("one organization has its calls at once; as many wait as may, and a further one is to come again", async () => {
@@ -181,4 +187,32 @@ test("a call that is given up while it waits for its budgets asks nothing, and s
   over.abort(new Error("cancelled"));
   expect(await answer).toMatchObject({ message: "cancelled" });
   expect(await settle()).toBe(0);
+});
+
+test("a 503 that says a time holds the call until then, as a 429 does; one that says none fails it", async () => {
+  const answer = { ...REFUSED, status: 503 };
+  const { clock, call } = opened(async () => answer);
+  const until = clock.now() + 60_000;
+  expect(await call(newId<"organization">())).toMatchObject({ problem: "rate_limited", heldUntil: until });
+  const other = opened(async () => ({ ...answer, headers: {} }));
+  expect(await other.call(newId<"organization">())).toMatchObject({ status: 503, heldUntil: undefined });
+});
+
+test("people who wait for an answer ask nothing during a pause, whoever was asked for it", async () => {
+  const { call, settle, use } = opened(async () => ({ ...REFUSED, headers: {} }));
+  const connection: Connection = {
+    id: newId(),
+    name: "cheap",
+    provider: "openai_compatible",
+    baseUrl: "http://127.0.0.1:1/v1",
+    model: "m",
+    apiKey: undefined,
+    apiKeyHeader: null,
+    prices: null,
+    limits: null,
+  };
+  await call(newId<"organization">(), connection);
+  expect(await settle()).toBe(1);
+  expect(await use(connection)).toMatchObject({ problem: "rate_limited", status: undefined });
+  expect(await settle()).toBe(1);
 });

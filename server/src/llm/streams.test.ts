@@ -1,5 +1,5 @@
 /** Answers that come as streams, from real endpoints on loopback: what is read of each provider's, and what is too much. */
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -26,7 +26,10 @@ const llm = createLlm({
   outbound,
 });
 let answer: (response: ServerResponse) => void;
+/** The headers of what was asked. */
+const asked: IncomingHttpHeaders[] = [];
 const endpoint = createServer((request, response) => {
+  asked.push(request.headers);
   request.resume().on("end", () => answer(response));
 });
 beforeAll(() => new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve)));
@@ -62,6 +65,7 @@ async function ask(provider: ModelProvider = "openai_compatible") {
   const deltas: string[] = [];
   const question = {
     messages: [{ role: "user" as const, text: "Hi" }],
+    idempotencyKey: "once",
     onDelta: (text: string) => void deltas.push(text),
   };
   const came: unknown = await llm.call(connection, by, question).catch((error: unknown) => error);
@@ -197,4 +201,17 @@ test.each([
   expect((await ask()).came).toMatchObject({ finish: "stop" });
   answer = streaming(...more());
   expect((await ask()).came.message).toContain(problem);
+});
+
+test("an endpoint that refuses to stream is asked for the whole answer, as another request; a stream is asked for unpacked", async () => {
+  asked.length = 0;
+  const whole = { choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }] };
+  answer = (response) => {
+    if (asked.length === 1) response.writeHead(400).end("{}");
+    else response.setHeader("content-type", "application/json").end(JSON.stringify(whole));
+  };
+  const { came, deltas } = await ask();
+  expect([came.text, deltas]).toEqual(["Hello", ["Hello"]]);
+  expect(asked.map((headers) => headers["idempotency-key"])).toEqual(["once", "once-whole"]);
+  expect(asked[0]!["accept-encoding"]).toBe("identity");
 });
