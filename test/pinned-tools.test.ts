@@ -1,13 +1,13 @@
 /** MCP servers that describe their tools otherwise than when an agent's version first listed them, over the wire. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { assistant, kindsOf, lastOf, openPlaces, places } from "./assistants.ts";
+import { assistant, kindsOf, lastOf, openPlaces, places, rolesOf } from "./assistants.ts";
 import { PRICE, startChangingShop, type ChangingShop, type DescribedTool } from "./changing-shop.ts";
 import { beside, cli, cliJson } from "./command-line.ts";
 import { eventually, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { decodeId } from "../server/src/lib/ids.ts";
-import { toolCall, type Reply } from "./llm-service.ts";
+import { status, toolCall, type Reply } from "./llm-service.ts";
 import { agentOf, decide, ENDED, ran, until } from "./runs.ts";
 
 openPlaces();
@@ -154,6 +154,26 @@ describe("a tool that changed", () => {
     });
     expect(await until(places.server, retryRun.id, ...ENDED)).toMatchObject({ status: "completed", output: "Done" });
     expect(shop.calls).toHaveLength(2);
+  });
+
+  test("a retry of a run whose next question failed lists again too, and keeps what was said", async () => {
+    const agentId = await agentFor("price");
+    await runOnce(agentId);
+    shop.tools = () => [{ ...PRICE, description: "A price in euros." }];
+    places.model.think = ({ body: { messages } }) =>
+      messages.at(-1).role === "tool" ? status(500) : toolCall("price", { id: "7" });
+    const run = await ran(places.server, agentId, { question: "How much?" });
+    expect(run.error).toMatchObject({ type: expect.stringMatching(/communication$/) });
+    await trustAll(agentId);
+    places.model.asked.length = 0;
+    places.model.think = ({ body: { messages } }) =>
+      messages.at(-1).content === "It costs 5." ? "Done" : toolCall("price", { id: "7" });
+    const { retryRun } = await places.server.data("mutation($id: ID!) { retryRun(input: {runId: $id}) { id } }", {
+      id: run.id,
+    });
+    expect(await until(places.server, retryRun.id, ...ENDED)).toMatchObject({ status: "completed", output: "Done" });
+    expect(rolesOf(0)).toEqual(["user", "assistant", "tool"]);
+    expect(described()[0].description).toBe("A price in euros.");
   });
 
   test("no person is asked about a call of it", async () => {

@@ -53,7 +53,7 @@ const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.s
 
 /**
  * Copies of the steps before `from`. Reopened are the steps that enclose it, and those that have no result to keep: what was
- * cancelled in another branch, and what failed together with the old run.
+ * cancelled in another branch, what failed together with the old run, and lists of tools that somebody may have accepted since.
  */
 export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined, now: number): JournalStep[] {
   const before = steps.filter(({ number }) => !from || number < from.number);
@@ -63,7 +63,8 @@ export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined,
   const open = new Map<string, JournalStep>();
   return before.map((step) => {
     const copy = { ...step, state: { ...step.state } };
-    const hasResult = step.status !== "cancelled" && step !== failed && !aroundFailed.has(step.key);
+    const isStopped = step.status === "cancelled" || step === failed || aroundFailed.has(step.key);
+    const hasResult = !isStopped && !step.state.hasChangedTools;
     if (!isReached(step, open) || (hasResult && !aroundFrom.has(step.key))) return copy;
     const isBegun = aroundFrom.has(step.key) || begun.has(step.key);
     const state = isBegun ? begunState(step, from, now) : {};
