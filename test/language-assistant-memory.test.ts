@@ -47,7 +47,7 @@ function askAgain(met: (question: number) => Promise<void> | undefined): void {
 }
 
 /** An answer as providers send it: in a stream. */
-function streamed(delta: object, finish: string): Exclude<Reply, string | object> {
+function streamed(delta: object, finish: string): Extract<Reply, (response: never) => void> {
   const chunk = { id: "1", object: "chat.completion.chunk", created: 1_800_000_000, model: "m" };
   const parts = [
     { ...chunk, choices: [{ index: 0, delta: { role: "assistant", ...delta }, finish_reason: null }] },
@@ -55,7 +55,7 @@ function streamed(delta: object, finish: string): Exclude<Reply, string | object
     { ...chunk, choices: [], usage: { prompt_tokens: 300, completion_tokens: 40, total_tokens: 340 } },
   ];
   const text = parts.map((part) => `data: ${JSON.stringify(part)}\n\n`).join("");
-  return events(`${text}data: [DONE]\n\n`) as Exclude<Reply, string | object>;
+  return events(`${text}data: [DONE]\n\n`) as Extract<Reply, (response: never) => void>;
 }
 const CALL = { index: 0, id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
 const LOOK = streamed({ tool_calls: [CALL] }, "tool_calls");

@@ -85,7 +85,7 @@ test("the same as jq at the corners, whichever way they are evaluated", async ()
       const message = `${asked.text} on ${JSON.stringify(asked.data)}`;
       const ours = nativeResult(asked.text, asked.data, asked.variables);
       if (ours) expect(JSON.stringify(ours), message).toBe(JSON.stringify(theirs));
-      else if (theirs![0] !== "many" && left++ % BY_JQ > 0) continue;
+      else if ((theirs as Result | ["many"])[0] !== "many" && left++ % BY_JQ > 0) continue;
       expect(JSON.stringify(await answer(asked)), message).toBe(JSON.stringify(answerOf(theirs!)));
     }
   }
