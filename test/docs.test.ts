@@ -18,7 +18,7 @@ let model: LlmService;
 let password: string | undefined;
 beforeAll(async () => {
   model = await startLlmService();
-  model.replies = [{ ok: true }, toolCall("confirm", { ok: true }), "Tuesday"];
+  model.replies = [{ ok: true }, toolCall("confirm", { ok: true }), "Tuesday", "Tuesday", "Wednesday"];
   server = await startTestServer({ fresh: true, env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
 });
 afterAll(async () => {
