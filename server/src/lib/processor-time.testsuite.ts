@@ -3,6 +3,7 @@
  * slower, and a busy neighbour core makes processor time itself longer. Whatever is over its bound is therefore divided by how much slower a
  * fixed piece of work is here and now.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 const TRIES = 5;
 
@@ -46,7 +47,22 @@ function slownessBy(clock: () => number): number {
 }
 
 /** How many times more processor time this thread needs now than on the machine where the bounds were set; at least 1. Takes 0.1 s. */
-export const slowness = (): number => slownessBy(threadMs);
+const slowness = (): number => slownessBy(threadMs);
+
+/** The same with turns of the event loop in between: on a slow machine a server's watchdog would take it for a standstill. */
+export async function slownessInTurns(): Promise<number> {
+  const took: number[] = [];
+  const measure = async (): Promise<void> => {
+    const since = threadMs();
+    doFixedWork();
+    took.push(threadMs() - since);
+    await nextTurn();
+  };
+  for (; !isWarm; isWarm = true) for (let time = 0; time < WARMED_UP; time++) await measure();
+  for (let time = 0; time < 3; time++) await measure();
+  const [, middle] = took.slice(-3).toSorted((a, b) => a - b);
+  return Math.max(1, middle! / CALM_MS);
+}
 
 /** The same by the clock: what this thread waits for a processor counts, too. */
 export const slownessByClock = (): number => slownessBy(() => performance.now());
