@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { ask, assistant, connect, lastOf, openPlaces, places, ticket, workOf } from "./assistants.ts";
+import { beside, cli } from "./command-line.ts";
 import { eventually, type Data } from "./client.ts";
 import { toolCall, toolCalls } from "./llm-service.ts";
 import { agentOf, ran } from "./runs.ts";
@@ -168,6 +169,20 @@ test("a question to a person is in the inbox, on the run and in `approvalsChange
   expect(approvals.nodes).toContainEqual(own);
   expect(run.status).toBe("paused");
   expect(run.waitingFor).toEqual([{ approval: own }]);
+});
+
+test("the command line shows with which arguments a tool would be called", async () => {
+  places.model.replies = [toolCall("createTicket", { title: "A\u001b[31m" }), "Done"];
+  const agent = await agentOf(places.server, assistant({ tools: [ticket({ approval: true })] }));
+  const env = beside(places.server);
+  const { code, stderr } = await cli(["run", agent, "question=?", "--wait", "30"], { env });
+  expect(code).toBe(3);
+  expect(stderr).toMatch(
+    /paused: May createTicket be called\?\n +with \{"title":"A\\u001b\[31m"\}\n +autograph approvals approve approval_\w+\n$/,
+  );
+  places.model.replies = [toolCall("createTicket", { title: "A".repeat(500) }), "Done"];
+  const { stderr: long } = await cli(["run", agent, "question=?", "--wait", "30"], { env });
+  expect(long).toMatch(/ +with arguments that autograph approvals show approval_\w+ shows\n/);
 });
 
 test("what a provider answers in place of an answer is kept to its beginning", async () => {

@@ -2,6 +2,7 @@
 import { isFinal } from "../../execution/run/states.ts";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import type { Json } from "../../lib/json/json.ts";
 import type { RunStatus } from "../../storage/schema.ts";
 import type { Api } from "../server/api.ts";
 import type { CommandLine } from "../line/command-line.ts";
@@ -68,15 +69,27 @@ async function withUsage(api: Api, event: ShownEvent): Promise<ShownEvent> {
 
 const RUN_USAGE = `query ($id: ID!) { run(id: $id) { ${USAGE_FIELD} } }`;
 const QUESTIONS = `query ($filter: ApprovalFilter!, $first: Int!) {
-  approvals(filter: $filter, first: $first) { nodes { id question } }
+  approvals(filter: $filter, first: $first) { nodes { id question toolCall { arguments } } }
 }`;
 
-/** The question of a paused run, and the command that answers. */
+type Asked = { id: string; question: string; toolCall: { arguments: Json } | null };
+
+/** Longer arguments are shown by `approvals show` alone. */
+const ARGUMENTS_CHARACTERS = 500;
+
+/** The question of a paused run, with the arguments of a tool call, and the command that answers. */
 export async function sayQuestions({ terminal }: CommandLine, api: Api, runId: string): Promise<void> {
-  type Data = { approvals: { nodes: { id: string; question: string }[] } };
-  const { approvals } = await api.send<Data>(QUESTIONS, { filter: { runId, status: "open" }, first: LIMITS.pageSize });
-  for (const { id, question } of approvals.nodes) {
+  const filter = { runId, status: "open" };
+  const { approvals } = await api.send<{ approvals: { nodes: Asked[] } }>(QUESTIONS, {
+    filter,
+    first: LIMITS.pageSize,
+  });
+  for (const { id, question, toolCall } of approvals.nodes) {
     terminal.say(`     ${showStatus(terminal, "paused")}: ${plainText(question)}`);
+    const given = toolCall && plainText(JSON.stringify(toolCall.arguments));
+    if (given !== null && given.length <= ARGUMENTS_CHARACTERS) terminal.say(`     with ${given}`);
+    if (given !== null && given.length > ARGUMENTS_CHARACTERS)
+      terminal.say(`     with arguments that autograph approvals show ${id} shows`);
     terminal.say(`     autograph approvals approve ${id}`);
   }
 }

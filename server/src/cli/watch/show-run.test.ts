@@ -36,6 +36,15 @@ test("a step is a line of 80 characters at most, however long its name is", () =
   expect(line).toContain("n".repeat(10));
 });
 
+test("a step's name is not cut for what the step used, which then has a line of its own", () => {
+  const show = createStory(terminalOf(false));
+  const usage = { inputTokens: 600, outputTokens: 80, cachedInputTokens: 0, cost: 0.00014, currency: "EUR" };
+  const used = "(680 tokens, 0.00014 EUR)";
+  expect(show(step({ usage }))[0]).toMatch(/^ {2}2 {2}fetch +http +running +1,500 ms {2}\(680 tokens, 0.00014 EUR\)$/);
+  const [tried] = show(step({ name: "sortTheMessage", kind: "assistant", usage, attempts: [failed] }));
+  expect(tried).toBe(`  2  sortTheMessage     assistant running     1,500 ms  (1 failed try)\n     ${used}`);
+});
+
 test("a table cuts its last column to what is left, and pads the others", () => {
   const rows = [
     ["id", "name"],

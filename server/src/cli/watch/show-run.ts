@@ -37,13 +37,18 @@ export function showStep(terminal: Terminal, step: ShownStep): string {
       : `  (${failures} failed ${failures === 1 ? "try" : "tries"})`;
   const number = String(step.number).padStart(3);
   const kind = step.kind.padEnd(KIND_WIDTH);
-  const used = step.usage ? `  (${usageText(step.usage)})` : "";
-  const end = `${took.padStart(9)}${tries}${used}`;
-  const left = terminal.columns - `${number}   ${kind}  ${end}`.length - STATUS_WIDTH;
-  const name = cutText(plainText(step.name), left).padEnd(Math.min(NAME_WIDTH, left));
-  const columns = `${number}  ${name} ${kind} ${status} ${end}`;
+  const used = step.usage ? `(${usageText(step.usage)})` : "";
+  const name = plainText(step.name);
+  const leftBeside = (end: string): number => terminal.columns - `${number}   ${kind}  ${end}`.length - STATUS_WIDTH;
+  let end = `${took.padStart(9)}${tries}${used && `  ${used}`}`;
+  // The tokens have a line of their own if the name would be cut for them.
+  const isBelow = used !== "" && leftBeside(end) < Math.min(NAME_WIDTH, name.length);
+  if (isBelow) end = `${took.padStart(9)}${tries}`;
+  const left = leftBeside(end);
+  const columns = `${number}  ${cutText(name, left).padEnd(Math.min(NAME_WIDTH, left))} ${kind} ${status} ${end}`;
+  const below = isBelow ? `\n     ${used}` : "";
   const why = step.error ? `\n     ${terminal.red(plainText(reasonOf(step.error)))}` : "";
-  return columns.trimEnd() + why;
+  return columns.trimEnd() + below + why;
 }
 
 const failuresOf = ({ attempts }: ShownStep): number => attempts.filter(({ error }) => error !== null).length;
