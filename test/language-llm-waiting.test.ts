@@ -49,6 +49,19 @@ describe("time", () => {
     expect(await until(server, long, ...ENDED)).toMatchObject({ status: "completed", output: "at last" });
   });
 
+  test("with a longer `timeout` a model has an hour at most", async () => {
+    model.replies = [held().reply];
+    const id = await start(server, await agentOf(server, ask("prompt: Hi", ", timeout: {after: PT3H}")));
+    await eventually(() => model.asked.length === 1);
+    await server.clock.advance(LIMITS.callSeconds * 1_000 - 1_000);
+    expect((await readRun(server, id)).status).toBe("running");
+    await server.clock.advance(2_000);
+    expect((await until(server, id, ...ENDED)).error).toMatchObject({
+      type: expect.stringMatching(/timeout$/),
+      detail: expect.stringContaining(`did not answer within ${LIMITS.callSeconds} s`),
+    });
+  });
+
   test("429 with Retry-After holds all runs of the connection: they wait without a try, and go on", async () => {
     model.replies = [status(429, { "retry-after": "600" })];
     const tried =
