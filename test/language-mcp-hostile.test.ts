@@ -103,6 +103,13 @@ describe("a session", () => {
 describe("what a server answers wrongly", () => {
   const sse = (body: string): EndpointAnswer => ({ headers: { "content-type": "text/event-stream" }, body });
   const event = (message: object): string => `data: ${JSON.stringify(message)}\n\n`;
+  /** With the id of the request that it comes in answer to. */
+  const ASKED_BACK = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "sampling/createMessage",
+    params: { messages: [], maxTokens: 5 },
+  };
   const progress = event({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
 
   test.each<[string, EndpointAnswer, string, number, RegExp]>([
@@ -119,6 +126,17 @@ describe("what a server answers wrongly", () => {
     ["broken JSON", { headers: { "content-type": "application/json" }, body: "{" }, "communication", 500, /JSON/],
     ["JSON of no message", json([1]), "communication", 500, /application\/json without an answer/],
     ["a stream without its answer", sse(progress), "communication", 500, /event-stream without an answer/],
+    ["another's answer", json({ jsonrpc: "2.0", id: 9, result: {} }), "communication", 500, /json without an answer/],
+    ["its answer's id as a text", json({ id: "1", result: {} }), "communication", 500, /json without an answer/],
+    [
+      "an error with another id",
+      json({ id: "server-error", error: { code: -32_602, message: "no" } }),
+      "validation",
+      400,
+      /-32602: no$/,
+    ],
+    ["a request in place of an answer", json(ASKED_BACK), "communication", 500, /json without an answer/],
+    ["a stream of requests", sse(event(ASKED_BACK)), "communication", 500, /event-stream without an answer/],
     ["a stream of another's answer", sse(event({ id: 9, result: {} })), "communication", 500, /without an answer/],
     ["a question back", result({ resultType: "input_required" }), "communication", 500, /asks for input/],
     ["a kind of result not known", result({ resultType: "task" }), "communication", 500, /of type "task"/],
@@ -176,6 +194,7 @@ describe("what a server answers wrongly", () => {
 
   test.each([
     ["at once", [answer]],
+    ["after requests to us", [event(ASKED_BACK), event({ ...ASKED_BACK, method: "elicitation/create" }), answer]],
     ["after its events", [progress, `: waits\n\n${progress}`, answer]],
     ["in parts", ["data: {", answer.slice("data: {".length, 20), answer.slice(20)]],
     ["in the last byte", [answer.slice(0, -1), "\n"]],
@@ -223,11 +242,31 @@ describe("what a server answers wrongly", () => {
     endless.close();
   });
 
-  test("a connection that is cut is communication", async () => {
-    const cut = createServer((request) => request.socket.destroy()).listen(0, "127.0.0.1");
+  test.each([
+    ["before an answer", undefined],
+    ["amid a stream", "text/event-stream"],
+    ["amid an answer", "application/json"],
+  ])("a connection that is cut %s is communication, and a retry has the answer", async (_, type) => {
+    let count = 0;
+    const cut = createServer((request, response) => {
+      if (++count > 1) {
+        const { headers = {}, body } = result({ content: [] }) as { headers?: Record<string, string>; body: string };
+        return void response.writeHead(200, headers).end(body);
+      }
+      if (type === undefined) return void request.socket.destroy();
+      response.writeHead(200, { "content-type": type });
+      response.write(type === "application/json" ? '{"jsonrpc": "2.0", "id": 1, "result"' : progress + "data: {", () =>
+        request.socket.destroy(),
+      );
+    }).listen(0, "127.0.0.1");
     await once(cut, "listening");
     const url = `http://127.0.0.1:${(cut.address() as AddressInfo).port}`;
     expect(await errorOf({ ...CALL, url })).toMatchObject({ type: typed("communication") });
+    count = 0;
+    const retry = "{retry: {delay: PT0S, limit: {attempt: {count: 2}}}}";
+    const run = await runOf(server, `do: [{a: {try: [${task({ ...CALL, url })}], catch: ${retry}}}]`);
+    expect(run).toMatchObject({ status: "completed", output: { content: [] } });
+    expect(count).toBe(2);
     cut.close();
   });
 });

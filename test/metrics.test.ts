@@ -9,14 +9,18 @@ import { parser } from "@prometheus-io/lezer-promql";
 import { parse } from "yaml";
 import { ALL_SCOPES } from "../server/src/auth/scopes.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
+import { start } from "./agents.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { startEndpoint } from "./endpoint.ts";
+import { CALL, callsTo, result } from "./mcp-calls.ts";
+import { MCP_STDIO_ALLOW, MISSING } from "./mcp-commands.ts";
 import { agentOf, CANCEL, ran, until } from "./runs.ts";
 
 let server: TestServer;
 let endpoint: string;
 const echo = createServer((request, response) => response.writeHead(request.url === "/teapot" ? 418 : 200).end("{}"));
 beforeAll(async () => {
-  server = await startTestServer({ env: { METRICS_PORT: "0", OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await startTestServer({ env: { METRICS_PORT: "0", OUTBOUND_ALLOW: "127.0.0.1/32", MCP_STDIO_ALLOW } });
   await once(echo.listen(0, "127.0.0.1"), "listening");
   endpoint = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
 });
@@ -420,5 +424,41 @@ describe("what is made from it", () => {
       names.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, ""),
     );
     expect(families.filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+test("calls of MCP servers are counted with their time, by method, transport and outcome", async () => {
+  await using shop = await startEndpoint();
+  const { task, outputOf, errorOf } = callsTo(() => ({ server, endpoint: shop }));
+  shop.answers = [result({ content: [] }), result({ content: [], isError: true }), { status: 503 }];
+  await outputOf(CALL);
+  await errorOf(CALL);
+  await errorOf(CALL);
+  shop.answer = result({ content: [], isError: true });
+  await outputOf({ ...CALL, onError: "continue" });
+  shop.answer = result({ tools: [] });
+  await outputOf({ method: "tools/list" });
+  await errorOf({ ...CALL, transport: { stdio: MISSING } });
+  // A call that its run gave up is none.
+  shop.answer = "held";
+  const id = await start(server, await agentOf(server, `do: [${task(CALL)}]`));
+  await eventually(() => shop.held === 1);
+  await server.data(CANCEL, { id });
+  await until(server, id, "cancelled");
+  await eventually(() => shop.held === 0);
+  const of = (method: string, transport: string, error: string): string =>
+    `mcp_client_operation_duration_seconds_count{mcp_method_name="${method}",network_transport="${transport}",error_type="${error}"}`;
+  const counted = await eventually(async () => {
+    const found = [...(await scrape())].filter(([name]) =>
+      name.startsWith("mcp_client_operation_duration_seconds_count"),
+    );
+    return found.reduce((sum, [, count]) => sum + count, 0) >= 6 ? Object.fromEntries(found) : undefined;
+  });
+  expect(counted).toEqual({
+    [of("tools/call", "tcp", "")]: 1,
+    [of("tools/call", "tcp", "tool_error")]: 2,
+    [of("tools/call", "tcp", "communication")]: 1,
+    [of("tools/call", "pipe", "communication")]: 1,
+    [of("tools/list", "tcp", "")]: 1,
   });
 });

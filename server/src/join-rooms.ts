@@ -58,6 +58,7 @@ import { createConcealing } from "./execution/calls/calling.ts";
 import { ModelFiles } from "./execution/calls/model/files.ts";
 import { createHttpCall } from "./execution/calls/http-call.ts";
 import { createMcpCommands } from "./execution/calls/mcp/commands.ts";
+import { McpFigures } from "./execution/calls/mcp/figures.ts";
 import { createMcpCall } from "./execution/calls/mcp/mcp-call.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
 import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
@@ -154,6 +155,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
   const tokens = createTokens(outbound, base.clock);
   const calling = { outbound, readSecrets, tokens, concealing: createConcealing() };
+  const mcpFigures = new McpFigures();
   const runs = createRuns({
     ...base,
     agents,
@@ -161,7 +163,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     expressions,
     tasks: createTasks({
       http: createHttpCall(calling),
-      mcp: createMcpCall(calling, createMcpCommands({ ...mcpStdio, clock: base.clock })),
+      mcp: createMcpCall(calling, createMcpCommands({ ...mcpStdio, clock: base.clock }), mcpFigures),
       models: {
         call: (...asked) => llm.call(...asked),
         isOperator: (organizationId) => llm.isOperator(organizationId),
@@ -181,7 +183,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);
-  return { agents, secrets, models, operator, llm, places, delaySeconds, engine, runs, forgetting };
+  return { agents, secrets, models, operator, llm, mcpFigures, places, delaySeconds, engine, runs, forgetting };
 }
 
 type WithHandles = WithRuns & ReturnType<typeof createRooms>;
@@ -221,7 +223,8 @@ type Open = WithHandles & ReturnType<typeof openEntry>;
 
 /** GraphQL, HTTP before it, and the figures of all. */
 function openEntry({ config }: JoinOptions, withHandles: WithHandles, stack: AsyncDisposableStack) {
-  const { base, outbound, places, delaySeconds, engine, runs, handles, operator, llm, listener, loops } = withHandles;
+  const { base, outbound, places, delaySeconds, engine, runs, handles, operator, llm, mcpFigures, listener, loops } =
+    withHandles;
   const { database } = base;
   const { hasSpace } = withHandles.storage.space;
   const { connections, entrance } = listener;
@@ -254,6 +257,7 @@ function openEntry({ config }: JoinOptions, withHandles: WithHandles, stack: Asy
     outbound: outbound.figures,
     loops,
     llm: llm.figures,
+    mcp: mcpFigures,
   });
   const edge = createEdge({
     ...config,

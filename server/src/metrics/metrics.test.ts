@@ -58,6 +58,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   outbound: { calls: {}, seconds: Histogram.ofSeconds() },
   loops: { lateSeconds: () => ({}) },
   llm: { calls: {}, seconds: {}, tokens: {} },
+  mcp: { seconds: {} },
 });
 
 test("who scrapes within a moment gets the same text: it is made once", async () => {
@@ -72,19 +73,19 @@ test("who scrapes within a moment gets the same text: it is made once", async ()
 
 test("names follow Prometheus: a counter ends in _total, what has a unit names it", () => {
   for (const { name, kind, help, labels } of METRICS) {
-    expect(name).toMatch(/^(autograph|gen_ai)_[a-z]+(_[a-z]+)*$/);
+    expect(name).toMatch(/^(autograph|gen_ai|mcp)_[a-z]+(_[a-z]+)*$/);
     expect(name.endsWith("_total"), name).toBe(kind === "counter");
     if (kind === "histogram") expect(name).toMatch(/_seconds$|_size$|_token_usage$/);
     expect(help).toMatch(/^[A-Z1].+\.$/);
     for (const label of labels)
-      expect(label).toMatch(name.startsWith("gen_ai_") ? /^(gen_ai|error)_[a-z_]+$/ : /^[a-z]+$/);
+      expect(label).toMatch(name.startsWith("autograph_") ? /^[a-z]+$/ : /^(gen_ai|mcp|network|error)_[a-z_]+$/);
   }
   expect(new Set(METRICS.map(({ name }) => name)).size).toBe(METRICS.length);
 });
 
 test("docs/operations.md has one table with every figure, as it explains itself", () => {
   const page = readFileSync(new URL("../../../docs/operations.md", import.meta.url), "utf8");
-  const rows = page.split("\n").filter((line) => /^\| `(autograph|gen_ai)_/.test(line));
+  const rows = page.split("\n").filter((line) => /^\| `(autograph|gen_ai|mcp)_/.test(line));
   const expected = METRICS.map(
     ({ name, kind, labels, help }) =>
       `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${help} |`,

@@ -4,7 +4,16 @@
  * compares.
  */
 import type { Counts, Histogram } from "../lib/figures.ts";
-import { inPrometheus, MODEL_ATTRIBUTES, OPERATIONS, SECONDS, TOKEN_TYPE, TOKENS } from "../lib/telemetry/gen-ai.ts";
+import {
+  inPrometheus,
+  MCP_SECONDS,
+  MODEL_ATTRIBUTES,
+  OPERATIONS,
+  SECONDS,
+  TOKEN_TYPE,
+  TOKENS,
+  TOOL_ATTRIBUTES,
+} from "../lib/telemetry/gen-ai.ts";
 
 /** For each label in turn a table by its values; at the end a number or a histogram, or nothing yet. */
 export type Figure = number | undefined | Histogram | { readonly [value: string]: Figure };
@@ -48,6 +57,7 @@ export type Sources = {
   outbound: { calls: Counts; seconds: Histogram };
   loops: { lateSeconds(): Figure };
   llm: { calls: Counts; seconds: Tables; tokens: Tables };
+  mcp: { seconds: Record<string, Tables> };
 };
 
 export type Metric = {
@@ -73,13 +83,22 @@ const gauge = make("gauge");
 const histogram = make("histogram");
 
 /** Named by OpenTelemetry, for dashboards that know its names. `labels`: attributes. */
-const ofModels = (name: string, help: string, read: Read, ...labels: string[]): Metric => ({
+const telemetry = (name: string, help: string, read: Read, ...labels: string[]): Metric => ({
   name: inPrometheus(name),
   kind: "histogram",
   help,
-  labels: [MODEL_ATTRIBUTES.operation, MODEL_ATTRIBUTES.provider, ...labels].map(inPrometheus),
-  read: (sources) => ({ [OPERATIONS.model]: read(sources) }),
+  labels: labels.map(inPrometheus),
+  read,
 });
+const ofModels = (name: string, help: string, read: Read, ...labels: string[]): Metric =>
+  telemetry(
+    name,
+    help,
+    (sources) => ({ [OPERATIONS.model]: read(sources) }),
+    MODEL_ATTRIBUTES.operation,
+    MODEL_ATTRIBUTES.provider,
+    ...labels,
+  );
 
 const ofPools =
   (of: (pool: Pool) => Figure): Read =>
@@ -237,6 +256,14 @@ export const METRICS: readonly Metric[] = [
     "Tokens of an answered call, by provider; type: input or output.",
     ({ llm }) => llm.tokens,
     TOKEN_TYPE,
+  ),
+  telemetry(
+    MCP_SECONDS.name,
+    "Calls of MCP servers with their sessions, by method, transport (tcp: HTTP; pipe: a command) and why there was no answer (empty: there was one).",
+    ({ mcp }) => mcp.seconds,
+    TOOL_ATTRIBUTES.method,
+    TOOL_ATTRIBUTES.transport,
+    TOOL_ATTRIBUTES.error,
   ),
   histogram("outbound_call_duration_seconds", "Calls of steps to other servers.", ({ outbound }) => outbound.seconds),
 

@@ -35,7 +35,7 @@ const NEEDED = new Map([
   ["resources/read", "uri"],
 ]);
 
-const METHODS = ["tools/list", "prompts/list", "resources/list", "resources/templates/list", ...NEEDED.keys()];
+export const METHODS = ["tools/list", "prompts/list", "resources/list", "resources/templates/list", ...NEEDED.keys()];
 
 /** The name that a request with this method gives. */
 export const neededBy = (method: string): string | undefined => NEEDED.get(method);

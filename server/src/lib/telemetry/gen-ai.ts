@@ -42,6 +42,7 @@ export const TOOL_ATTRIBUTES = {
   method: "mcp.method.name",
   revision: "mcp.protocol.version",
   session: "mcp.session.id",
+  transport: "network.transport",
   error: "error.type",
 } as const;
 
@@ -57,6 +58,16 @@ export const SECONDS = {
   name: "gen_ai.client.operation.duration.seconds",
   bounds: Array.from({ length: 14 }, (_, power) => 2 ** power / 100),
 };
+
+/** The same of a call of an MCP server, with the session that it may need. */
+export const MCP_SECONDS = {
+  name: "mcp.client.operation.duration.seconds",
+  bounds: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300],
+};
+/** `error.type` where the tool itself said that it failed. */
+export const MCP_TOOL_ERROR = "tool_error";
+/** `network.transport`: over HTTP, and to a command. */
+export const TRANSPORTS = { http: "tcp", stdio: "pipe" } as const;
 
 /** Prometheus has no dots in names. */
 export const inPrometheus = (name: string): string => name.replaceAll(".", "_");

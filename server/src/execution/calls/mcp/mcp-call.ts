@@ -8,6 +8,7 @@ import { oneSearchAtATime, type Calling } from "../calling.ts";
 import { Credentials } from "../http-response.ts";
 import { withCommand, type McpCommands } from "./commands.ts";
 import { askCommand, beginWithCommand, converse, type Answer } from "./conversation.ts";
+import type { McpFigures } from "./figures.ts";
 import { KeptCommands } from "./kept-commands.ts";
 import { lineTo } from "./line.ts";
 import type { Asked } from "./message.ts";
@@ -33,7 +34,7 @@ type McpContext = EffectContext &
     takesErrors: boolean;
   };
 
-export function createMcpCall(calling: Calling, commands: McpCommands): McpCall {
+export function createMcpCall(calling: Calling, commands: McpCommands, figures: McpFigures): McpCall {
   const { readSecrets } = calling;
   const once: AskCommand = (wanted, way, asked, revision) =>
     withCommand(commands, wanted, way, async (line) => {
@@ -41,10 +42,10 @@ export function createMcpCall(calling: Calling, commands: McpCommands): McpCall 
     });
   const call: McpCall = {
     readSecrets,
-    perform: performWith(calling, once),
+    perform: performWith(calling, figures, once),
     keeping() {
       const kept = new KeptCommands(commands);
-      const perform = performWith(calling, (wanted, way, asked) => kept.ask(wanted, way, asked));
+      const perform = performWith(calling, figures, (wanted, way, asked) => kept.ask(wanted, way, asked));
       return { ...call, perform, [Symbol.dispose]: () => kept[Symbol.dispose]() };
     },
   };
@@ -54,15 +55,17 @@ export function createMcpCall(calling: Calling, commands: McpCommands): McpCall 
 type AskCommand = (wanted: Started, way: Way, asked: Asked, revision: string | undefined) => Promise<void>;
 
 const performWith =
-  (calling: Calling, ask: AskCommand): McpCall["perform"] =>
+  (calling: Calling, figures: McpFigures, ask: AskCommand): McpCall["perform"] =>
   async (request, context) => {
     const { organizationId, turn, takesErrors } = context;
     const { policy, secrets } = context.authentication;
     const credentials = new Credentials(policy, secrets);
     const searching = oneSearchAtATime(calling.concealing, organizationId, credentials);
+    const figure = figures.begin(request["method"] as string, request["command"] === undefined ? "http" : "stdio");
     let output: Json = null;
     const conclude = async (answer: Answer, result: JsonObject): Promise<void> => {
       output = await outputOf(answer, result, { credentials, turn, takesErrors });
+      figure.answered(result);
     };
     const keep = async (): Promise<void> => {
       const saved = context.hold(output);
@@ -76,6 +79,7 @@ const performWith =
       if (request["command"] === undefined) await converse(lineTo(request, way), asked, revision);
       else await ask(commandIn(request, context), way, asked, revision);
     } catch (error) {
+      figure.failed(error);
       throw await searching(() => inTurns(credentials.hideIn(error), turn));
     }
     return output;

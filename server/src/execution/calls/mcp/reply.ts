@@ -17,7 +17,7 @@ export type Reply = { result?: JsonObject; error?: RpcError };
 export function* replyIn({ body, headers }: Pick<OutboundResponse, "body" | "headers">, id: number): Steps<Reply> {
   if (body.length === 0) return {};
   const essence = essenceOf(headers["content-type"]);
-  if (isJson(essence)) return replyOf(read(decodeText(body, "utf-8")));
+  if (isJson(essence)) return replyTo(id, read(decodeText(body, "utf-8")));
   if (essence !== "text/event-stream") return {};
   for (const data of eventsIn(decodeText(body, "utf-8"))) {
     yield;
@@ -60,6 +60,13 @@ function lastEventEnd(body: Buffer, from: number): number {
   const fresh = body.subarray(start);
   const at = Math.max(...EVENT_ENDS.map((end) => fresh.lastIndexOf(end)));
   return at < 0 ? 0 : start + at + 1;
+}
+
+/** An error may have another id, or none: some servers can't read it. A result with another one is the answer to something else. */
+function replyTo(id: number, message: Json): Reply {
+  const reply = replyOf(message);
+  const given = isObject(message) ? message["id"] : undefined;
+  return reply.result && given !== undefined && given !== id ? {} : reply;
 }
 
 export function replyOf(message: Json): Reply {
