@@ -373,12 +373,12 @@ do:
   await page.getByRole("treeitem", { name: /second/ }).click();
   await page.getByText("300 tokens in; 40 out · €0.00038", { exact: true }).waitFor();
   await expectEachLook(page, "a run that asked a model");
-
   await owner.go("/settings/usage?show=modelTokens");
   // Other tests of this file have used models, too.
   await page.getByText(/^[1-9][\d,]* model tokens$/).waitFor();
   const used = page.getByRole("table", { name: "By agent" }).getByRole("row", { name: /^Asks twice 680 €0.00076$/ });
   await used.waitFor();
+  await page.getByRole("row", { name: /^priced Test 680 €0.00076$/ }).waitFor();
   const byDay = page.getByRole("table", { name: "Cost by day, in UTC" });
   await byDay.getByRole("row").nth(1).waitFor();
   await create("dollars", { prices: { inputPerMillion: 1, outputPerMillion: 2, currency: "USD" } });

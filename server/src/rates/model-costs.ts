@@ -1,7 +1,7 @@
-/** The use of models by day (UTC): what it cost, and which agents it was for. */
+/** The use of models by day (UTC): what it cost, which agents it was for, and over which connections. */
 import type { Clock } from "../lib/clock.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
-import type { AgentId, OrganizationId } from "../lib/ids.ts";
+import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 
@@ -17,6 +17,12 @@ export type AgentModelUse = { agentId: AgentId | null; tokens: number } & Cost;
 /** The agents with the most tokens of a day first, at most `LIMITS.usageAgents`. */
 export type ReadAgentModelUse = (organizationId: OrganizationId, date: string) => Promise<AgentModelUse[]>;
 
+/** `name`: the connection's at the time, `server` for the operator's own. `projectId`: null where none asked. */
+export type ConnectionModelUse = { name: string; projectId: ProjectId | null } & Omit<AgentModelUse, "agentId">;
+
+/** The connections with the most tokens of a day first, at most `LIMITS.usageConnections`. */
+export type ReadConnectionModelUse = (organizationId: OrganizationId, date: string) => Promise<ConnectionModelUse[]>;
+
 type Options = { database: Database; clock: Clock; settled: () => Promise<void> };
 
 const DAY_MS = 86_400_000;
@@ -31,6 +37,11 @@ export function createModelCosts(options: Options): ReadModelCost {
 
 export function createAgentModelUse(options: Options): ReadAgentModelUse {
   const uses = byDay(options, readAgentUse);
+  return async (organizationId, date) => (await uses(organizationId, date)) ?? [];
+}
+
+export function createConnectionModelUse(options: Options): ReadConnectionModelUse {
+  const uses = byDay(options, readConnectionUse);
   return async (organizationId, date) => (await uses(organizationId, date)) ?? [];
 }
 
@@ -73,19 +84,32 @@ const readCosts: ReadDays<Cost> = async (database, organizationId, { from, befor
   return new Map(rows.map(({ date, cost, currency }) => [date, { cost, currency }]));
 };
 
-const readAgentUse: ReadDays<AgentModelUse[]> = async (database, organizationId, { from, before }) => {
-  const rows = await database.query(
-    `select date, agent_id as "agentId", tokens, cost, case when cost is not null then currency end as currency
-       from (select ${DATE} as date, agent_id, sum(input_tokens::bigint + output_tokens)::float8 as tokens, ${COST} as cost,
-               min(currency) as currency,
-               row_number() over (partition by ${DATE} order by sum(input_tokens::bigint + output_tokens) desc, agent_id) as place
-               from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3
-              group by 1, agent_id) as of_day
-      where place <= $4 order by date, place`,
-    [organizationId, from, before, LIMITS.usageAgents],
-    organizationId,
-  );
-  const days = new Map<string, AgentModelUse[]>();
-  for (const { date, ...use } of rows) days.set(date, [...(days.get(date) ?? []), use as AgentModelUse]);
-  return days;
-};
+type Use = Omit<AgentModelUse, "agentId">;
+
+/** The uses with the most tokens of each day. `columns`: of what there is a use each, with their names in it. */
+const readUses =
+  <Of extends Use>(columns: Readonly<Record<string, string>>, most: number): ReadDays<Of[]> =>
+  async (database, organizationId, { from, before }) => {
+    const of = Object.keys(columns).join(", ");
+    const named = Object.entries(columns).map(([column, name]) => `${column} as "${name}"`);
+    const tokens = "sum(input_tokens::bigint + output_tokens)";
+    const rows = await database.query(
+      `select date, ${named.join(", ")}, tokens, cost, case when cost is not null then currency end as currency
+         from (select ${DATE} as date, ${of}, ${tokens}::float8 as tokens, ${COST} as cost, min(currency) as currency,
+                 row_number() over (partition by ${DATE} order by ${tokens} desc, ${of}) as place
+                 from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3
+                group by 1, ${of}) as of_day
+        where place <= $4 order by date, place`,
+      [organizationId, from, before, most],
+      organizationId,
+    );
+    const days = new Map<string, Of[]>();
+    for (const { date, ...use } of rows) days.set(date, [...(days.get(date) ?? []), use as unknown as Of]);
+    return days;
+  };
+
+const readAgentUse = readUses<AgentModelUse>({ agent_id: "agentId" }, LIMITS.usageAgents);
+const readConnectionUse = readUses<ConnectionModelUse>(
+  { connection: "name", project_id: "projectId" },
+  LIMITS.usageConnections,
+);

@@ -5,11 +5,11 @@ import { randomFrom, type Random } from "../../../test/faults/random.ts";
 import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
 import { setPlan } from "../auth/accounts/organizations.ts";
-import { newId, type AgentId, type OrganizationId } from "../lib/ids.ts";
+import { newId, type AgentId, type ProjectId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { createDatabaseWindows, type Windows } from "./database-windows.ts";
-import { createAgentModelUse, createModelCosts } from "./model-costs.ts";
+import { createAgentModelUse, createConnectionModelUse, createModelCosts } from "./model-costs.ts";
 import { createRates } from "./rates.ts";
 import { burstOf, WINDOW_MS } from "../fairness/rate-window.ts";
 
@@ -238,4 +238,29 @@ test("no more agents of a day than may be listed, those with the most tokens fir
     { agentId: agents[2], tokens: 999, cost: null, currency: null },
   ]);
   expect(await read(organizationId, "2026-01-01")).toEqual([]);
+});
+
+test("no more connections of a day than may be listed, those with the most tokens first, each by its project", async () => {
+  const [one, other] = [newId<"project">(), newId<"project">()];
+  const call = (connection: string, projectId: ProjectId | null, tokens: number): Promise<unknown> =>
+    database.query(
+      `insert into model_calls (organization_id, id, project_id, connection, model, called_at, input_tokens, output_tokens,
+          cached_input_tokens, cost, currency)
+       values ($1, gen_random_uuid(), $2, $3, 'small', $4, $5, 0, 0, 1, 'EUR')`,
+      [organizationId, projectId, connection, new Date(clock.now() + 86_400_000), tokens],
+    );
+  for (let index = 0; index < LIMITS.usageConnections; index++) await call(`c${index}`, one, 100 - index);
+  await call("c1", other, 1_000);
+  await call("c1", one, 500);
+  await call("server", null, 700);
+  const later = { ...clock, now: () => clock.now() + 86_400_000 };
+  const read = createConnectionModelUse({ database, clock: later, settled: async () => {} });
+  const listed = await read(organizationId, new Date(later.now()).toISOString().slice(0, 10));
+  expect(listed).toHaveLength(LIMITS.usageConnections);
+  expect(listed.slice(0, 4)).toEqual([
+    { name: "c1", projectId: other, tokens: 1_000, cost: 1, currency: "EUR" },
+    { name: "server", projectId: null, tokens: 700, cost: 1, currency: "EUR" },
+    { name: "c1", projectId: one, tokens: 599, cost: 2, currency: "EUR" },
+    { name: "c0", projectId: one, tokens: 100, cost: 1, currency: "EUR" },
+  ]);
 });

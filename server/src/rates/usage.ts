@@ -10,7 +10,14 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import type { Database } from "../storage/database.ts";
-import { createAgentModelUse, createModelCosts, type ReadAgentModelUse, type ReadModelCost } from "./model-costs.ts";
+import {
+  createAgentModelUse,
+  createConnectionModelUse,
+  createModelCosts,
+  type ReadAgentModelUse,
+  type ReadConnectionModelUse,
+  type ReadModelCost,
+} from "./model-costs.ts";
 
 type UsageCounts = {
   /** Requests that counted, without the refused ones. */
@@ -36,6 +43,7 @@ export type Usage = {
   read(organizationId: OrganizationId, days: number): Promise<UsageDay[]>;
   modelCost: ReadModelCost;
   agentModelUse: ReadAgentModelUse;
+  connectionModelUse: ReadConnectionModelUse;
   loop: Loop;
 } & AsyncDisposable;
 
@@ -112,6 +120,7 @@ export function createUsage({ database, clock, log, settled }: UsageOptions): Us
     },
     modelCost: createModelCosts({ database, clock, settled }),
     agentModelUse: createAgentModelUse({ database, clock, settled }),
+    connectionModelUse: createConnectionModelUse({ database, clock, settled }),
     loop,
     async [Symbol.asyncDispose]() {
       await loop[Symbol.asyncDispose]();

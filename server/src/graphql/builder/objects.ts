@@ -22,7 +22,7 @@ import type { OpenInvitation } from "../../members/invitation-store.ts";
 import type { Member } from "../../members/member.ts";
 import type { RateLimit } from "../../rates/rates.ts";
 import type { ModelTest } from "../../llm/test-connection.ts";
-import type { AgentModelUse } from "../../rates/model-costs.ts";
+import type { AgentModelUse, ConnectionModelUse } from "../../rates/model-costs.ts";
 import type { SpendDay } from "../../rates/read-spend.ts";
 import type { UsageDay } from "../../rates/usage.ts";
 import type { RunDraft } from "../../run-drafts/draft-run-input.ts";
@@ -130,6 +130,7 @@ export type Objects = {
   RateLimit: RateLimit;
   UsageDay: UsageDay;
   AgentModelUse: AgentModelUse;
+  ConnectionModelUse: ConnectionModelUse;
   ModelSpend: SpendDay;
   Llm: ShownLlm;
   LlmTest: ModelTest;

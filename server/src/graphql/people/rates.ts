@@ -91,6 +91,7 @@ function addUsage(builder: Builder): void {
     }),
   });
   addAgentUse(builder);
+  addConnectionUse(builder);
   builder.queryField("usage", (t) =>
     t.field({
       scope: "admin",
@@ -148,6 +149,50 @@ function addAgentUse(builder: Builder): void {
       extensions: { cost: { most: LIMITS.usageAgents } },
       description: `The agents that used language models on this day, those with the most tokens first, at most ${LIMITS.usageAgents}.`,
       resolve: ({ date }, _, context) => context.rates.usage.agentModelUse(callerOf(context).organizationId, date),
+    }),
+  );
+}
+
+function addConnectionUse(builder: Builder): void {
+  builder.objectType("ConnectionModelUse", {
+    description: "What was used over a model connection on one day.",
+    extensions: { isPart: true },
+    fields: (t) => ({
+      name: t.exposeString("name", {
+        scope: "inherited",
+        description: "The connection's name at the time. `server` is the operator's own.",
+      }),
+      project: t.field({
+        scope: "agents:read",
+        type: "Project",
+        nullable: true,
+        description: "The project for which the model was asked. Null for sentences before it is known.",
+        resolve: ({ projectId }, _, { loaders }) => projectId && loaders.project(projectId),
+      }),
+      tokens: t.exposeFloat("tokens", {
+        scope: "inherited",
+        description: "Tokens in and out, as the models count them.",
+      }),
+      cost: t.exposeFloat("cost", {
+        scope: "inherited",
+        nullable: true,
+        description: "What they cost. Null if a connection had no prices, or they have several currencies.",
+      }),
+      currency: t.exposeString("currency", {
+        scope: "inherited",
+        nullable: true,
+        description: "The currency of the cost, a code of ISO 4217.",
+      }),
+    }),
+  });
+  builder.objectField("UsageDay", "connections", (t) =>
+    t.field({
+      scope: "inherited",
+      type: ["ConnectionModelUse"],
+      nullable: true,
+      extensions: { cost: { most: LIMITS.usageConnections } },
+      description: `The model connections that were used on this day, those with the most tokens first, at most ${LIMITS.usageConnections}.`,
+      resolve: ({ date }, _, context) => context.rates.usage.connectionModelUse(callerOf(context).organizationId, date),
     }),
   );
 }

@@ -98,6 +98,12 @@ export const MODELS = {
     beyond: "those that used fewer tokens are not listed",
     test: ["server/src/rates/rates.db.test.ts", "no more agents of a day than may be listed"],
   },
+  usageConnections: {
+    value: 20,
+    bounds: "model connections of a day whose use `usage` lists",
+    beyond: "those that were used less are not listed",
+    test: ["server/src/rates/rates.db.test.ts", "no more connections of a day than may be listed"],
+  },
   modelTokensPerRun: {
     value: 10_000_000,
     bounds: "tokens of language models that a run and the runs below it use",

@@ -208,7 +208,18 @@ function AgentUse({ days, reading }: { days: number; reading: object }) {
             <th scope="row">
               <Agent agent={uses[0]!.agent} />
             </th>
-            <td>{countText(uses.reduce((sum, { tokens }) => sum + tokens, 0))}</td>
+            <td>{countText(tokensOf(uses))}</td>
+            <td>{costsText(uses) || <span className="dim">no prices</span>}</td>
+          </tr>
+        ))}
+      </Table>
+      <Table caption="By model connection" head={["Connection", "Tokens", "Cost"]}>
+        {byConnection(data.usage).map(([id, uses]) => (
+          <tr key={id}>
+            <th scope="row">
+              <code>{uses[0]!.name}</code> {uses[0]!.project && <span className="dim">{uses[0]!.project.name}</span>}
+            </th>
+            <td>{countText(tokensOf(uses))}</td>
             <td>{costsText(uses) || <span className="dim">no prices</span>}</td>
           </tr>
         ))}
@@ -261,9 +272,25 @@ const Agent = ({ agent }: Pick<Use, "agent">) =>
     <span className="dim">tests of models, and sentences before an agent is known</span>
   );
 
+const tokensOf = (uses: readonly { tokens: number }[]): number => uses.reduce((sum, { tokens }) => sum + tokens, 0);
+
 /** Those with the most tokens first. */
-function byAgent(days: readonly ModelDay[]): [id: string, uses: Use[]][] {
-  const all = days.flatMap(({ agents }) => agents ?? []);
-  const tokensOf = (uses: Use[]): number => uses.reduce((sum, { tokens }) => sum + tokens, 0);
-  return [...Map.groupBy(all, ({ agent }) => agent?.id ?? "")].toSorted(([, a], [, b]) => tokensOf(b) - tokensOf(a));
+function mostFirst<Used extends { tokens: number }>(groups: Map<string, Used[]>): [id: string, uses: Used[]][] {
+  return [...groups].toSorted(([, a], [, b]) => tokensOf(b) - tokensOf(a));
 }
+
+const byAgent = (days: readonly ModelDay[]) =>
+  mostFirst(
+    Map.groupBy(
+      days.flatMap(({ agents }) => agents ?? []),
+      ({ agent }) => agent?.id ?? "",
+    ),
+  );
+
+const byConnection = (days: readonly ModelDay[]) =>
+  mostFirst(
+    Map.groupBy(
+      days.flatMap(({ connections }) => connections ?? []),
+      ({ name, project }) => `${name} ${project?.id}`,
+    ),
+  );
