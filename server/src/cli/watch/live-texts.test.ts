@@ -82,3 +82,27 @@ test("elsewhere each line is printed once, when it is whole, also after a cut, a
       .map((line) => line.slice(6, 10)),
   ).toEqual(["Uno", "Eins", "xxxx", "xxxx", "xxxx"]);
 });
+
+test("elsewhere a text that begins again shorter loses nothing of what follows", () => {
+  const { terminal, lines } = printed();
+  using texts = createLiveTexts(terminal);
+  texts.take(delta("One\nTwo\n"));
+  texts.take(delta("One"));
+  texts.take(delta("\nThree\nFour\n", 3));
+  expect(lines().map((line) => line.slice(6))).toEqual(["One", "Two", "One", "Three", "Four"]);
+  texts.take(delta("One\nThr"));
+  texts.take(delta("ee\nFour\nFive\n", 7));
+  expect(lines().map((line) => line.slice(6))).toEqual(["One", "Two", "One", "Three", "Four", "Five"]);
+});
+
+test("elsewhere a long line is never parted inside a character", () => {
+  const { terminal, lines } = printed();
+  using texts = createLiveTexts(terminal);
+  const line = `a${"\u{1f600}".repeat(1_200)}`;
+  for (let at = 0; at < line.length; at += 7) texts.take(delta(line.slice(at, at + 7), at));
+  texts.take(step("completed"));
+  const parts = lines().map((part) => part.slice(6));
+  expect(parts.join("")).toBe(line);
+  expect(parts.every((part) => part.isWellFormed())).toBe(true);
+  expect(parts.map((part) => part.length)).toEqual([999, 1_000, 402]);
+});

@@ -11,8 +11,8 @@ const ALL_LINES = 12;
 /** A line without an end is printed in parts. */
 const MAX_CHARACTERS = 1_000;
 
-/** `printed`: characters of whole lines. */
-type Text = { all: string; printed: number };
+/** `printed`: its whole lines, as they were printed. */
+type Text = { all: string; printed: string };
 
 export type LiveTexts = Disposable & { take(event: Pick<ShownEvent, "step" | "textDelta">): void };
 
@@ -26,12 +26,12 @@ export function createLiveTexts(terminal: Terminal): LiveTexts {
   const printLines = (number: number, isOver: boolean): void => {
     const text = texts.get(number)!;
     for (;;) {
-      const left = text.all.slice(text.printed, text.printed + MAX_CHARACTERS);
+      const left = text.all.slice(text.printed.length, text.printed.length + MAX_CHARACTERS);
       const end = left.indexOf("\n");
       if (end < 0 && left.length < MAX_CHARACTERS && (!isOver || left === "")) return;
-      const length = end < 0 ? left.length : end;
-      terminal.print(lineOf(terminal, number, left.slice(0, length)));
-      text.printed += end < 0 ? length : length + 1;
+      const part = left.slice(0, end < 0 ? wholeLength(left) : end);
+      terminal.print(lineOf(terminal, number, part));
+      text.printed += end < 0 ? part : `${part}\n`;
     }
   };
   return {
@@ -48,11 +48,15 @@ export function createLiveTexts(terminal: Terminal): LiveTexts {
 }
 
 /** A text that comes again, as after a cut, is printed once; one that the model begins again is printed again. */
-function grown({ all, printed }: Text = { all: "", printed: 0 }, { offset, text }: ShownDelta): Text {
+function grown({ all, printed }: Text = { all: "", printed: "" }, { offset, text }: ShownDelta): Text {
   const next = all.slice(0, offset) + text;
-  const isSame = next.startsWith(all.slice(0, printed)) || all.startsWith(next);
-  return { all: next, printed: isSame ? printed : 0 };
+  const isSame = next.startsWith(printed) || printed.startsWith(next);
+  return { all: next, printed: isSame ? printed : "" };
 }
+
+/** Without the half of a character that a full part ends with. */
+const wholeLength = (part: string): number =>
+  part.length === MAX_CHARACTERS && /[\ud800-\udbff]$/.test(part) ? part.length - 1 : part.length;
 
 /** `  3 | Once upon a time`. */
 const lineOf = ({ dim }: Terminal, number: number, text: string): string =>
