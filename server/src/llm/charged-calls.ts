@@ -107,9 +107,12 @@ export class ChargedCalls {
   }
 }
 
-/** A gateway whose model did not answer in time. */
-const GATEWAY_TIMEOUT = 504;
+/**
+ * A gateway that waited for its model in vain: 504, 524 of Cloudflare, and 408, as some say it. Not 522, with which Cloudflare says that it
+ * reached no origin.
+ */
+const WAITED_IN_VAIN: ReadonlySet<number> = new Set([408, 504, 524]);
 
 /** Nobody knows what another failure cost, once the request is on its way: a model may have worked for long. */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof LlmError && error.status !== undefined && error.status !== GATEWAY_TIMEOUT;
+  error instanceof LlmError && error.status !== undefined && !WAITED_IN_VAIN.has(error.status);
