@@ -172,13 +172,13 @@ test("a question to a person is in the inbox, on the run and in `approvalsChange
 });
 
 test("the command line shows with which arguments a tool would be called", async () => {
-  places.model.replies = [toolCall("createTicket", { title: "A\u001b[31m" }), "Done"];
+  places.model.replies = [toolCall("createTicket", { title: "A\u001b[31m\u009b?\u202e\u{e0041}" }), "Done"];
   const agent = await agentOf(places.server, assistant({ tools: [ticket({ approval: true })] }));
   const env = beside(places.server);
   const { code, stderr } = await cli(["run", agent, "question=?", "--wait", "30"], { env });
   expect(code).toBe(3);
   expect(stderr).toMatch(
-    /paused: May createTicket be called\?\n +with \{"title":"A\\u001b\[31m"\}\n +autograph approvals approve approval_\w+\n$/,
+    /paused: May createTicket be called\?\n +with \{"title":"A\\u001b\[31m\\u009b\?\\u202e\\udb40\\udc41"\}\n +autograph approvals approve approval_\w+\n$/,
   );
   places.model.replies = [toolCall("createTicket", { title: "A".repeat(500) }), "Done"];
   const { stderr: long } = await cli(["run", agent, "question=?", "--wait", "30"], { env });

@@ -56,7 +56,7 @@ export function createTerminal({ stdout, stderr, environment }: Streams): Termin
   return {
     columns: Math.max(NARROWEST, stdout.isTTY ? (stdout.columns ?? 0) : 0),
     print,
-    printJson: (value) => print(withEscapes(JSON.stringify(value))),
+    printJson: (value) => print(plainJson(value)),
     say,
     show: isScreen ? show : undefined,
     // A line that fills the last column may take another line. The window may have changed.
@@ -84,17 +84,29 @@ export function tableOf(rows: readonly (readonly string[])[], width = Number.POS
 }
 
 export const cutText = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`;
+  text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1)).replace(/[\ud800-\udbff]$/, "")}…`;
+
+/** JSON in one line. */
+export const plainJson = (value: unknown): string => withEscapes(JSON.stringify(value));
 
 /** JSON over several lines. */
 export const prettyJson = (value: Json): string => withEscapes(JSON.stringify(value, null, 2));
 
-/** JSON leaves these as they are: U+009B begins a terminal's commands like ESC and `[`, and the last ones turn a line around. */
-const LEFT_BY_JSON = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+/**
+ * JSON leaves these as they are: U+009B begins a terminal's commands like ESC and `[`, others turn a line around, and some nobody sees.
+ * The two that join letters and emoji stay.
+ */
+const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029[\p{Cf}--[\u200c\u200d]]]/gv;
 
-/** The same JSON without characters that move the cursor. */
-const withEscapes = (json: string): string =>
-  json.replaceAll(LEFT_BY_JSON, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** The same JSON without characters that move the cursor, or hide what is there. */
+const withEscapes = (json: string): string => json.replaceAll(LEFT_BY_JSON, (character) => escaped(character));
 
-/** Texts that others chose (a step's name, an answer) can't move the cursor or turn a line around: such characters are shown as `?`. */
-export const plainText = (text: string): string => text.replaceAll(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "?");
+const escaped = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+  ).join("");
+
+/** Texts that others chose (a step's name, an answer) can't move the cursor, turn a line around or hide anything: such characters are shown as `?`. */
+export const plainText = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\u2028\u2029[\p{Cf}--[\u200c\u200d]]]/gv, "?");

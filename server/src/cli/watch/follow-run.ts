@@ -8,7 +8,7 @@ import type { Api } from "../server/api.ts";
 import type { CommandLine } from "../line/command-line.ts";
 import { createLiveTexts } from "./live-texts.ts";
 import { createStory, showEnd, showStatus, showStep } from "./show-run.ts";
-import { plainText } from "../line/terminal.ts";
+import { plainJson, plainText } from "../line/terminal.ts";
 import { USAGE_FIELD, watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
 
 export const EXIT = {
@@ -86,7 +86,7 @@ export async function sayQuestions({ terminal }: CommandLine, api: Api, runId: s
   });
   for (const { id, question, toolCall } of approvals.nodes) {
     terminal.say(`     ${showStatus(terminal, "paused")}: ${plainText(question)}`);
-    const given = toolCall && plainText(JSON.stringify(toolCall.arguments));
+    const given = toolCall && plainJson(toolCall.arguments);
     if (given !== null && given.length <= ARGUMENTS_CHARACTERS) terminal.say(`     with ${given}`);
     if (given !== null && given.length > ARGUMENTS_CHARACTERS)
       terminal.say(`     with arguments that autograph approvals show ${id} shows`);

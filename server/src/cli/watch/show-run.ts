@@ -2,7 +2,7 @@
 import type { Json } from "../../lib/json/json.ts";
 import { isFinal } from "../../execution/run/states.ts";
 import type { RunStatus, StepStatus } from "../../storage/schema.ts";
-import { cutText, plainText, prettyJson, type Paint, type Terminal } from "../line/terminal.ts";
+import { cutText, plainJson, plainText, prettyJson, type Paint, type Terminal } from "../line/terminal.ts";
 import type { ShownEvent, ShownRun, ShownStep, ShownUsage } from "./watch-run.ts";
 
 const NAME_WIDTH = 18;
@@ -99,5 +99,5 @@ export function durationOf(ms: number): string {
 
 /** Values that steps pass on can be long: the start is enough to recognise them. */
 export function shortJson(value: Json, most = 100): string {
-  return cutText(plainText(JSON.stringify(value)), most);
+  return cutText(plainJson(value), most);
 }
