@@ -30,7 +30,7 @@ export type Answers = {
 const QUERY = `subscription ($id: ID!) {
   runEvents(runId: $id) { revision run { status } textDelta { stepNumber offset text } }
 }`;
-const LATE_MOST_MS = 20_000;
+const LATE_MOST_MS = 60_000;
 
 const now = (): number => performance.timeOrigin + performance.now();
 

@@ -74,13 +74,13 @@ export const MODELS = {
     test: [WAITING, "has five minutes to answer"],
   },
   modelCallsAtOnce: {
-    value: 256,
-    bounds: "calls of models by agents at a time, in each process",
+    value: 1_024,
+    bounds: "calls of models by agents at a time, in each process: about as many as runs are in memory",
     beyond: "further ones wait; organizations take turns",
     test: [DOOR, "of all organizations"],
   },
   modelCallsAtOnceOwn: {
-    value: 32,
+    value: 128,
     bounds: "calls of models by agents of one organization at a time, in each process",
     beyond: "further ones wait",
     test: [WAITING, "no more calls at a time than an organization may have"],
