@@ -52,7 +52,8 @@ async function begin(ms: number): Promise<number> {
     const leftMs = next - performance.now();
     if (leftMs > 0) await sleep(leftMs);
   }
-  for (const stream of streams) stream.write(`${framed(LAST)}0\r\n\r\n`);
+  // Behind its back the response has not ended: its connection can have no other.
+  for (const stream of streams) stream.end(`${framed(LAST)}0\r\n\r\n`);
   return parts;
 }
 
@@ -61,7 +62,9 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   if (pathname.endsWith("/waiting")) return void response.end(String(waiting.length));
   if (pathname.endsWith("/begin")) return void response.end(String(await begin(Number(searchParams.get("ms")))));
   await text(request);
-  response.setHeader("content-type", "text/event-stream").write(delta({ role: "assistant", content: "" }));
+  response
+    .writeHead(200, { "content-type": "text/event-stream", connection: "close" })
+    .write(delta({ role: "assistant", content: "" }));
   response.socket!.setNoDelay(true);
   waiting.push(response.socket!);
 }

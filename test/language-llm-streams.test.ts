@@ -238,6 +238,8 @@ describe("a stream", () => {
   test("of very many tiny parts is joined", async () => {
     const id = await begin();
     const seen = follow(id);
+    // Who comes after the answer's end finds it in the output alone.
+    await eventually(() => seen.events.length > 0);
     const parts = 20_000;
     for (let count = 0; count < parts; count += 500) {
       writing.text(...Array<string>(500).fill("a"));
@@ -250,6 +252,40 @@ describe("a stream", () => {
     expect(output).toBe(seen.text);
     expect(revision).toBeLessThan(10);
     expect(seen.events.length).toBeLessThan(parts / 50);
+  });
+
+  test("of each of forty runs at a time reaches its own subscriber in few events, and none of it is committed before its end", async () => {
+    const all: Writing[] = [];
+    model.think = () => {
+      const one = new Writing();
+      all.push(one);
+      return one.reply;
+    };
+    try {
+      const agent = await agentOf(server, ask());
+      const ids = await Promise.all(Array.from({ length: 40 }, () => start(server, agent)));
+      const seen = ids.map(follow);
+      await eventually(() => all.length === ids.length);
+      await eventually(() => seen.every(({ events }) => events.some(({ step }) => step?.status === "running")));
+      const revisions = await Promise.all(ids.map(async (id) => (await readRun(server, id)).revision));
+      const begun = performance.now();
+      for (let part = 0; part < 50; part++) {
+        for (const one of all) one.text(`${part} `);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await eventually(() => seen.every(({ text }) => text.endsWith("49 ")));
+      const most = (performance.now() - begun) / 50 + 2;
+      expect(await Promise.all(ids.map(async (id) => (await readRun(server, id)).revision))).toEqual(revisions);
+      for (const one of all) one.end();
+      await Promise.all(seen.map(({ over }) => over));
+      const whole = Array.from({ length: 50 }, (_, part) => `${part} `).join("");
+      for (const { events, text } of seen) {
+        expect(text).toBe(whole);
+        expect(events.filter(({ textDelta }) => textDelta).length).toBeLessThanOrEqual(most);
+      }
+    } finally {
+      model.think = undefined;
+    }
   });
 
   test.each([
