@@ -70,7 +70,7 @@ const settled = async (own: Partial<PlannedCall>, tokens: number, cost = 0): Pro
   await allWritten();
 };
 
-const allWritten = (): Promise<unknown> => Promise.all(both.map((budgets) => budgets.settled()));
+const allWritten = (): Promise<unknown> => Promise.all(both.map((budgets) => budgets.settled(organizationId)));
 
 async function spentOf(subject: OrganizationId | ModelConnectionId | RunId): Promise<number> {
   await allWritten();
@@ -184,7 +184,7 @@ test("a call counts once, also if the answer of a commit is lost and it is writt
   const calls = (await Promise.all([1, 2].map(() => reserve({ connection }, budgets)))) as Reserved[];
   losing = 1;
   for (const call of calls) call.settle({ tokens: 10, cost: 0 });
-  await budgets.settled();
+  await budgets.settled(organizationId);
   expect(await spentOf(connection.id)).toBe(20);
   expect(await reserve({ connection, most: { tokens: 230, cost: 0 } })).not.toBeInstanceOf(OverBudget);
 });
@@ -214,15 +214,15 @@ test("a reservation whose commit's answer is lost is given back, since its call 
   const faults = { lostAnswers: 1, gone: 0 };
   const budgets = openFaulty(faults);
   await expect(reserve({}, budgets)).rejects.toThrow("Connection terminated");
-  await budgets.settled();
+  await budgets.settled(organizationId);
   expect(await openReservations()).toBe(0);
   expect(await spentOf(organizationId)).toBe(null);
   // One that was never written is not given back twice.
   faults.gone = 2;
   await expect(reserve({ endsBy: clock.now() + 2_001 }, budgets)).rejects.toThrow("Connection terminated");
-  await budgets.settled();
+  await budgets.settled(organizationId);
   clock.pass(2_500);
-  await budgets.settled();
+  await budgets.settled(organizationId);
   expect(await spentOf(organizationId)).toBe(null);
 });
 
@@ -232,17 +232,17 @@ test("what a call used is written again until the database can be used, and at t
   const calls = [(await reserve({}, budgets)) as Reserved, (await reserve({}, budgets)) as Reserved];
   faults.gone = 2;
   calls[0]!.settle({ tokens: 10, cost: 0 });
-  await budgets.settled();
+  await budgets.settled(organizationId);
   expect(await spentOf(organizationId)).toBe(null);
   const later = async (): Promise<number> => {
     clock.pass(2_000);
-    await budgets.settled();
+    await budgets.settled(organizationId);
     return spentOf(organizationId);
   };
   await expect.poll(later).toBe(10);
   faults.gone = 1;
   calls[1]!.settle({ tokens: 20, cost: 0 });
-  await budgets.settled();
+  await budgets.settled(organizationId);
   await budgets[Symbol.asyncDispose]();
   expect(await spentOf(organizationId)).toBe(30);
 });
@@ -256,7 +256,7 @@ test("a late end that is written twice is taken off once", async () => {
   late.settle({ tokens: 10, cost: 0 });
   // In the same write, so both are written again.
   const other = reserve({}, budgets);
-  await budgets.settled();
+  await budgets.settled(organizationId);
   await other;
   expect(await spentOf(organizationId)).toBe(110);
 });
@@ -305,6 +305,26 @@ test("while a process stands still in a transaction, other organizations wait fo
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+test("the use of an organization is read while another's, of which a process has the account, waits to be written", async () => {
+  const other = await makeOwner(openAuth(database));
+  const connection = connectionOf({});
+  const of = { organizationId: other.caller.organizationId, connection };
+  const [own, others] = [(await reserve({})) as Reserved, (await reserve(of)) as Reserved];
+  const holder = await database.dedicated();
+  try {
+    await holder.query("select pg_advisory_lock(hashtextextended('models ' || $1, 0))", [organizationId]);
+    own.settle({ tokens: 10, cost: 0 });
+    const isWritten = both[0].settled(organizationId).then(() => "written");
+    others.settle({ tokens: 30, cost: 0 });
+    const spent = both[0].spendOf(of.organizationId, [{ connectionId: connection.id, days: 1 }]);
+    expect(await Promise.race([isWritten, spent])).toMatchObject([[{ tokens: 30 }]]);
+    expect(await Promise.race([isWritten, both[0].settled(of.organizationId)])).toBe(undefined);
+  } finally {
+    await holder.end();
+  }
+  expect(await spentOf(organizationId)).toBe(10);
 });
 
 test("the use of a connection counts what processes left behind that died, also before the next call", async () => {

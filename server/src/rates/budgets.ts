@@ -48,8 +48,8 @@ export type Budgets = {
   reserve(call: PlannedCall, signal?: AbortSignal): Promise<Reserved>;
   /** The use of connections on their last days, in the order of `keys`. */
   spendOf(organizationId: OrganizationId, keys: readonly SpendKey[]): Promise<SpendDay[][]>;
-  /** Resolves when all that was settled so far is written, or could not be. */
-  settled(): Promise<void>;
+  /** Resolves when all that was settled so far for the organization is written, or could not be. */
+  settled(organizationId: OrganizationId): Promise<void>;
 } & AsyncDisposable;
 
 export class OverBudget extends Error {
@@ -120,10 +120,10 @@ export function createBudgets({ database, clock, log, allowanceOf }: BudgetOptio
       };
     },
     spendOf: async (organizationId, keys) => {
-      await endings.written();
+      await endings.written(organizationId);
       return readSpend(database, organizationId, { keys, now: clock.now() });
     },
-    settled: () => endings.written(),
+    settled: (organizationId) => endings.written(organizationId),
     [Symbol.asyncDispose]: () => endings[Symbol.asyncDispose](),
   };
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { until, type Clock } from "../lib/clock.ts";
 import { messageOf, Refusal } from "../lib/errors.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Batch } from "../storage/batch.ts";
 import type { Database, Query } from "../storage/database.ts";
@@ -111,7 +112,7 @@ export class Endings implements AsyncDisposable {
   readonly #account: Account;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #writing = new Set<Promise<unknown>>();
+  readonly #writing = new Map<OrganizationId, Set<Promise<unknown>>>();
   readonly #kept = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
 
@@ -144,17 +145,21 @@ export class Endings implements AsyncDisposable {
       () => undefined,
       (error: unknown) => error,
     );
-    this.#writing.add(tried);
+    const { organizationId } = ended.reservation;
+    const own = this.#writing.get(organizationId) ?? new Set();
+    this.#writing.set(organizationId, own.add(tried));
     try {
       return await tried;
     } finally {
-      this.#writing.delete(tried);
+      own.delete(tried);
+      if (own.size === 0) this.#writing.delete(organizationId);
     }
   }
 
-  /** Resolves when all tries under way are over. */
-  async written(): Promise<void> {
-    await Promise.all(this.#writing);
+  /** Resolves when all tries of the organization under way are over: another's may wait long for its account. */
+  async written(organizationId: OrganizationId): Promise<void> {
+    const own = this.#writing.get(organizationId);
+    if (own) await Promise.all(own);
   }
 
   /** Tries a last time. */

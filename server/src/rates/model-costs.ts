@@ -23,7 +23,7 @@ export type ConnectionModelUse = { name: string; projectId: ProjectId | null } &
 /** The connections with the most tokens of a day first, at most `LIMITS.usageConnections`. */
 export type ReadConnectionModelUse = (organizationId: OrganizationId, date: string) => Promise<ConnectionModelUse[]>;
 
-type Options = { database: Database; clock: Clock; settled: () => Promise<void> };
+type Options = { database: Database; clock: Clock; settled: (organizationId: OrganizationId) => Promise<void> };
 
 const DAY_MS = 86_400_000;
 
@@ -54,8 +54,8 @@ type ReadDays<Value> = (database: Database, organizationId: OrganizationId, span
 /** Half a million questions take a second to sum up, so all that is asked meanwhile shares the answer. */
 function byDay<Value>({ database, clock, settled }: Options, read: ReadDays<Value>) {
   const load = async (key: string): Promise<Days<Value>> => {
-    await settled();
     const [organizationId, days] = key.split(" ") as [OrganizationId, string];
+    await settled(organizationId);
     const today = Math.floor(clock.now() / DAY_MS);
     const [from, before] = [new Date((today - Number(days) + 1) * DAY_MS), new Date((today + 1) * DAY_MS)];
     return read(database, organizationId, { from, before });

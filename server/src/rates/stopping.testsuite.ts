@@ -44,7 +44,7 @@ async function main(connectionString: string, organizationId: OrganizationId): P
       () => "reserved",
       (error: unknown) => (isUnavailable(error) ? "unavailable" : String(error)),
     );
-  await budgets.settled();
+  await budgets.settled(organizationId);
   process.send!(outcome);
   process.disconnect();
 }

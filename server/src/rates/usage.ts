@@ -51,8 +51,8 @@ type UsageOptions = {
   database: Database;
   clock: Clock;
   log: Log;
-  /** Resolves when the calls of models that ended so far are written. */
-  settled: () => Promise<void>;
+  /** Resolves when the organization's calls of models that ended so far are written. */
+  settled: (organizationId: OrganizationId) => Promise<void>;
 };
 
 /** `day`: since 1970. */
