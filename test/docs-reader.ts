@@ -46,7 +46,7 @@ do:
 /** Not run: they start a server for good, or need what a test machine may lack. */
 const LEFT_OUT = [/npm start/, /psql/, ...(spawnSync("openssl", ["version"]).error ? [/openssl/] : [])];
 
-/** Times that a command that watches is run at most: at each its page's lines may all have been there before it began to look. */
+/** Times that a command that watches is run at most: the lines of a passing state may have been there before it began to look. */
 const MAX_WATCHED = 20;
 
 export type Block = {
@@ -191,15 +191,22 @@ export class Reader implements AsyncDisposable {
     for (const part of text.split(/^\$ /m).filter(Boolean)) {
       const [command = "", ...shown] = part.trimEnd().split("\n");
       const asks = shown.some((line) => line.startsWith("Password:"));
-      const left = new Set(shown.filter((line) => !line.startsWith("Password:")));
+      const wanted = shown.filter((line) => !line.startsWith("Password:"));
+      const left = new Set(wanted);
       let printed = "";
-      // Who watches may come too late for what a slow machine shows only for a moment.
+      // Who watches may come too late for what a slow machine shows only for a moment: all else is there each time.
       const times = command.includes("--watch") ? MAX_WATCHED : 1;
+      const passing = new Set(times > 1 ? passingOf(wanted) : []);
       for (let time = 0; time === 0 || (time < times && left.size > 0); time++) {
         const { output } = await this.shell(asks ? `printf '%s\\n' '${this.password}' | ${command}` : command);
         printed += output;
         const lines = output.split("\n").map(shapeOf);
-        for (const line of left) if (lines.some((one) => patternOf(line).test(one))) left.delete(line);
+        const missing = wanted.filter((line) => !lines.some((one) => patternOf(line).test(one)));
+        for (const line of wanted) if (!missing.includes(line)) left.delete(line);
+        expectShown(
+          missing.filter((line) => !passing.has(line)),
+          `${command}\n${output}`,
+        );
       }
       expectShown([...left], `${command}\n${printed}`);
     }
@@ -256,6 +263,17 @@ function expectAnswered(
 
 function expectNothingWrong(code: unknown, stderr: string, text: string): void {
   expect({ code, stderr }, text).toEqual({ code: 0, stderr: "" });
+}
+
+/** The lines of steps that have a later line, with what is indented below them. */
+function passingOf(lines: readonly string[]): string[] {
+  const stepOf = (line: string): string | undefined => /^ {1,3}(\d+ +\S+) /.exec(line)?.[1];
+  let isPassing = false;
+  return lines.filter((line, at) => {
+    const step = stepOf(line);
+    if (step !== undefined) isPassing = lines.slice(at + 1).some((later) => stepOf(later) === step);
+    return isPassing && (step !== undefined || line.startsWith("     "));
+  });
 }
 
 const shapeOf = (line: string): string => line.trim().replace(/\s+/g, " ");

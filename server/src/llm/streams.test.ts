@@ -41,7 +41,10 @@ afterAll(async () => {
 });
 
 /** The answer to a question, or what was thrown, and the text as it came. */
-async function ask(provider: ModelProvider = "openai_compatible") {
+async function ask(
+  provider: ModelProvider = "openai_compatible",
+  turn: () => Promise<void> | undefined = () => undefined,
+) {
   const { port } = endpoint.address() as AddressInfo;
   const limits = { prices: null, limits: null };
   const baseUrl = `http://127.0.0.1:${port}/v1`;
@@ -59,7 +62,7 @@ async function ask(provider: ModelProvider = "openai_compatible") {
     organizationId: newId<"organization">(),
     signal: new AbortController().signal,
     timeoutMs: 60_000,
-    turn: () => undefined,
+    turn,
     run: { id: newId<"run">(), parentId: undefined },
   };
   const deltas: string[] = [];
@@ -103,6 +106,24 @@ test.each(Object.entries(PROTOCOLS))(
     });
   },
 );
+
+test("a large answer is read 16 KiB in a turn, and while it waits for one, another is answered", async () => {
+  const texts = ["x".repeat(20_000), ...Array<string>(500).fill("y".repeat(1_000))];
+  const stream = texts.map((content) => delta({ content })).join("") + END;
+  answer = streaming(stream);
+  let turns = 0;
+  let other: unknown;
+  const turn = async (): Promise<void> => {
+    if (++turns !== 10) return;
+    answer = streaming(delta({ content: "Hello" }), END);
+    const { came } = await ask();
+    other = [came.text, turns];
+  };
+  const { came } = await ask("openai_compatible", turn);
+  expect(came.text).toBe(texts.join(""));
+  expect(other).toEqual(["Hello", 10]);
+  expect(turns).toBeGreaterThanOrEqual(stream.length / (16 * 1_024));
+});
 
 test("of an endpoint that gives whole answers: all at once", async () => {
   const body = { choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }] };

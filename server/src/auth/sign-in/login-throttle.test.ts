@@ -150,8 +150,10 @@ test("a clock that is set back by hours keeps nobody waiting", async () => {
   await expect(throttle.attempt(one)).rejects.toMatchObject(refusal(30));
 });
 
-test("a hundred thousand accounts from as many addresses are remembered in 16 MB, the newest", async () => {
-  const count = scaled({ whole: 100_000, part: 20_000 });
+const ACCOUNTS = scaled({ whole: 100_000, part: 20_000 });
+const ACCOUNTS_MB = scaled({ whole: 16, part: 2 });
+
+test(`${ACCOUNTS} accounts more than are remembered, from as many addresses, take ${ACCOUNTS_MB} MB at most, and the newest is remembered`, async () => {
   const throttle = throttleAt();
   const fail = (index: number): Promise<unknown> =>
     throttle.attempt(
@@ -161,9 +163,9 @@ test("a hundred thousand accounts from as many addresses are remembered in 16 MB
   const known = REMEMBERED + 100;
   for (let index = 0; index < known; index++) await fail(index);
   const before = heapUsed();
-  const newest = known + count - 1;
+  const newest = known + ACCOUNTS - 1;
   for (let index = known; index <= newest; index++) await fail(index);
-  expect(heapUsed() - before).toBeLessThan(scaled({ whole: 16, part: 2 }) * 1024 * 1024);
+  expect(heapUsed() - before).toBeLessThan(ACCOUNTS_MB * 1024 * 1024);
   for (let again = 0; again < 9; again++) await fail(newest);
   await expect(fail(newest)).rejects.toMatchObject(refusal(30));
 });
