@@ -63,7 +63,13 @@ export class EventStream implements BodySink {
   }
 
   async #give(to: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    while (!(await this.#giveNext(to)));
+    try {
+      while (!(await this.#giveNext(to)));
+    } catch (error) {
+      // A body that errors is not cancelled by its reader.
+      this.#options.left();
+      throw error;
+    }
   }
 
   /** Returns whether the package was given something. */
@@ -111,7 +117,7 @@ export class EventStream implements BodySink {
     this.onKnown(texts);
   }
 
-  /** All whole events up to one that is known, or what is parsed in one turn. */
+  /** All whole events that are parsed in one turn; as many bytes, if the first is not whole. */
   #handOver(to: ReadableStreamDefaultController<Uint8Array>): void {
     let length = 0;
     if (this.known.isLearning) {
@@ -127,12 +133,7 @@ export class EventStream implements BodySink {
       if (length === 0) this.known.stop();
     }
     const bytes = Buffer.from(this.#text.slice(0, length || TURN_BYTES), "latin1");
-    try {
-      this.#limits.count(bytes);
-    } catch (error) {
-      this.#options.left();
-      throw error;
-    }
+    this.#limits.count(bytes);
     this.#drop(bytes.length);
     to.enqueue(bytes);
   }

@@ -4,6 +4,7 @@ import { PROTOCOLS } from "../../../test/model-protocols.ts";
 import { callModel, type ModelAnswer } from "./call-model.ts";
 import type { ModelProvider } from "./connection.ts";
 import { EventStream } from "./event-stream.ts";
+import { KnownEvents } from "./known-events.ts";
 import { openProvider } from "./providers.ts";
 
 type Came = { answer: ModelAnswer; text: string; given: number };
@@ -130,4 +131,18 @@ test("comments between events change nothing", async () => {
   const { answer, given } = await read(compatible, events(stream + END));
   expect(answer.text).toBe("a".repeat(10) + "b".repeat(10));
   expect(given).toBeLessThan(stream.length / 2);
+});
+
+test("who waits for the package goes on when all is left to it", async () => {
+  const known = new KnownEvents();
+  const said = event({ content: "a" });
+  for (let left = 3; left > 0; left--) known.handOver(said);
+  known.began(JSON.parse(said.slice("data: ".length)));
+  known.made({ type: "text-delta", delta: "a" });
+  known.began(JSON.parse(said.slice("data: ".length)));
+  const caughtUp = known.caughtUp();
+  expect(caughtUp).toBeInstanceOf(Promise);
+  known.stop();
+  await caughtUp;
+  expect(known.caughtUp()).toBeUndefined();
 });

@@ -60,6 +60,8 @@ export class KnownEvents {
     this.#lessonsLeft = 0;
     this.#frame = this.#last = undefined;
     this.#waiting = [];
+    this.#due = 0;
+    this.#catchUp();
   }
 
   /** The package begins with the next event, whose data is this. */
@@ -80,6 +82,10 @@ export class KnownEvents {
     last.kind = KINDS[type];
     last.text = delta;
     if (last.kind === undefined || delta === "" || this.#due === 0 || --this.#due > 0) return;
+    this.#catchUp();
+  }
+
+  #catchUp(): void {
     this.#caughtUp?.resolve();
     this.#caughtUp = undefined;
   }

@@ -224,6 +224,22 @@ test.each([
   expect((await ask()).came.message).toContain(problem);
 });
 
+test("a text that does not end is left at its limit: the endpoint's socket is closed", async () => {
+  const closed = Promise.withResolvers<void>();
+  answer = (response) => {
+    response.on("close", closed.resolve).setHeader("content-type", "text/event-stream");
+    // The first alone, so that the package has read one before the others come.
+    response.write(delta({ content: "Again" }));
+    const more = (): void => {
+      while (!response.destroyed) if (!response.write(delta({ content: "x".repeat(10_000) }))) return;
+    };
+    response.on("drain", more);
+    setTimeout(more, 50);
+  };
+  expect((await ask()).came.message).toContain("is larger than 1048576 bytes");
+  await closed.promise;
+});
+
 test("an endpoint that refuses to stream is asked for the whole answer, as another request; a stream is asked for unpacked", async () => {
   asked.length = 0;
   const whole = { choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }] };
