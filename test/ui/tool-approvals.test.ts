@@ -56,7 +56,19 @@ test("of two calls at once one is made with what a person changed, and one that 
   // The form says all of the call: it stands there once.
   expect(await first.getByText("arguments").count()).toBe(0);
   await first.getByLabel("Who").fill("Ada");
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/graphql", async (route) => {
+    if (/mutation Decide/.test(route.request().postData() ?? "")) await held;
+    await route.continue();
+  });
   await first.getByRole("button", { name: "Approve" }).press("Enter");
+  // The card shows what is about to be sent, and not what the model asked for.
+  await first.getByText("Approving. It is sent in a moment.").waitFor();
+  expect(await first.getByText("Ada", { exact: true }).count()).toBe(1);
+  expect(await first.getByText("Grace").count()).toBe(0);
+  release();
+  await page.unroute("**/graphql");
   await second.getByLabel("Comment").fill("Not him");
   await second.focus();
   await page.keyboard.press("r");
@@ -89,6 +101,13 @@ test("arguments that no form can say are changed as JSON, in the inbox and by ke
   await given.fill('{"order": {"count": 3}');
   await card.getByRole("button", { name: "Approve" }).press("Enter");
   await card.getByText(/^Arguments .*JSON/).waitFor();
+  const isFocused = () => given.evaluate((area) => area === document.activeElement);
+  await expect.poll(isFocused).toBe(true);
+  // An empty field would call the tool without arguments.
+  await given.fill("");
+  await card.getByRole("button", { name: "Approve" }).press("Enter");
+  await card.getByText("Arguments is required").waitFor();
+  await expect.poll(isFocused).toBe(true);
   await given.fill('{"order": {"count": 3}}');
   await card.getByRole("button", { name: "Approve" }).press("Enter");
   await sendDecisions(page);

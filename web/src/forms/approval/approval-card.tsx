@@ -58,13 +58,24 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
         </div>
       </div>
       {/* A tool call that is decided here stands in its form. */}
-      {context !== null && !(toolCall && isDecidable) && <Context value={context} isOpen={isOpen} />}
+      {context !== null && !(toolCall && isDecidable) && (
+        <Context value={contextOf(approval, made?.input.answer)} isOpen={isOpen} />
+      )}
       {isOpen && made && <p className="dim">{VERBS[made.input.decision].now}. It is sent in a moment.</p>}
       {isOpen && !canDecide && <MayNot />}
       {isDecidable && <DecisionForm approval={approval} onMade={onMade} hasKeys={keys !== undefined} card={card} />}
     </section>
   );
 }
+
+/** The context of a question. While a decision waits to be sent, it has the arguments that a person gave the tool. */
+function contextOf({ context, toolCall }: ApprovalCardFragment, answer: Json | undefined): Json {
+  const given = toolCall ? argumentsIn(answer) : undefined;
+  return given !== undefined && isObject(context) ? { ...context, arguments: given } : context;
+}
+
+const argumentsIn = (answer: Json | undefined): Json | undefined =>
+  isObject(answer) ? answer["arguments"] : undefined;
 
 const Context = ({ value, isOpen }: { value: Json; isOpen: boolean }) =>
   isOpen ? (
@@ -155,7 +166,7 @@ function askedOf({ answerFields, toolCall }: ApprovalCardFragment): Asked {
   const fields = canSay(argumentFields, toolCall.arguments) ? argumentFields : [];
   return {
     fields,
-    initial: (answer) => valuesFrom(fields, isObject(answer) ? answer["arguments"] : toolCall.arguments),
+    initial: (answer) => valuesFrom(fields, argumentsIn(answer) ?? toolCall.arguments),
     answerOf: (values) => ({ arguments: values }),
   };
 }
@@ -221,7 +232,8 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
 }
 
 /**
- * The arguments of a tool call that no form can say, as JSON: they are sent if they were changed. `isWrong` shows why they can't be.
+ * The arguments of a tool call that no form can say, as JSON: they are sent if they were changed. `isWrong` shows why they can't be,
+ * and puts the focus there.
  */
 function useArguments(
   toolCall: ApprovalCardFragment["toolCall"],
@@ -231,19 +243,25 @@ function useArguments(
   const given = toolCall && fields.length === 0 ? toolCall.arguments : undefined;
   const [before] = useState(() => (given === undefined ? "" : JSON.stringify(given, null, 2)));
   const [text, setText] = useState(() => {
-    const mine = isObject(kept) ? kept["arguments"] : undefined;
+    const mine = argumentsIn(kept);
     return mine === undefined ? before : JSON.stringify(mine, null, 2);
   });
-  const [isTried, setIsTried] = useState(false);
-  const problem = given === undefined ? undefined : problemInObject(text);
+  const [tries, setTries] = useState(0);
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (tries > 0) area.current?.focus();
+  }, [tries]);
+  // Nothing is no object here: the tool would be called without arguments.
+  const problem = given === undefined ? undefined : text.trim() === "" ? "is required" : problemInObject(text);
   return {
     answer: text === before ? undefined : { arguments: objectIn(text)! },
     isWrong: (): boolean => {
-      setIsTried(true);
+      if (problem) setTries(tries + 1);
       return problem !== undefined;
     },
     field: given !== undefined && (
       <Textarea
+        ref={area}
         label="Arguments"
         description="The tool is called with this JSON object."
         minRows={2}
@@ -252,7 +270,7 @@ function useArguments(
         autoComplete="off"
         data-monospace
         value={text}
-        error={isTried && problem ? `Arguments ${problem}` : undefined}
+        error={tries > 0 && problem ? `Arguments ${problem}` : undefined}
         onChange={(event) => setText(event.currentTarget.value)}
       />
     ),
