@@ -1,6 +1,7 @@
 /** Budgets of models in a database that several processes share. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { bundled } from "../../../test/bundle.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
@@ -282,6 +283,22 @@ test("a call that is given up while another process has the account reserves not
   expect(await reserve({})).not.toBeInstanceOf(OverBudget);
   await allWritten();
   await expect.poll(openReservations).toBe(1);
+});
+
+test("of the calls that wait while another process has the account, the first to come gets the room", async () => {
+  tokensOfPlan = 150;
+  const holder = await database.dedicated();
+  await holder.query("select pg_advisory_lock(hashtextextended('models ' || $1, 0))", [organizationId]);
+  const calls = [reserve({})];
+  await sleep(600);
+  for (let times = 0; times < 8; times++) {
+    calls.push(reserve({}));
+    await sleep(30);
+  }
+  await holder.end();
+  const [first, ...others] = await Promise.all(calls);
+  expect(first).not.toBeInstanceOf(OverBudget);
+  for (const other of others) expect(other).toMatchObject({ isBusy: true });
 });
 
 test("while a process stands still in a transaction, other organizations wait for nothing, and its own for seconds", async () => {
