@@ -46,7 +46,7 @@ import { readRunVersions } from "../../runs/read/read-run-versions.ts";
 import { readBeginnings, readPayloads, type PayloadKey } from "../../runs/read/read-payloads.ts";
 import { listWaits, type RunWait, type WaitsKey } from "../../runs/read/run-waits.ts";
 import type { SpendDay, SpendKey } from "../../rates/read-spend.ts";
-import { usageOfSteps, type ModelUsage } from "../../runs/read/model-usage.ts";
+import { totalUsageOfSteps, usageOfSteps, type ModelUsage } from "../../runs/read/model-usage.ts";
 import { readStepNames } from "../../runs/read/step-names.ts";
 import { countChildren, countSteps, type StepCount } from "../../runs/read/step-counts.ts";
 import {
@@ -95,6 +95,7 @@ export class Loaders {
   #childCounts: Loader<StepId, StepCount[]> | undefined;
   #modelSpend: Loader<SpendKey, SpendDay[]> | undefined;
   #stepUsage: Loader<StepId, ModelUsage | null> | undefined;
+  #totalStepUsage: Loader<StepId, ModelUsage | null> | undefined;
   #waits: Loader<WaitsKey, RunWait[]> | undefined;
   #payload: Loader<PayloadKey, JsonText> | undefined;
   #beginning: Loader<PayloadKey, string> | undefined;
@@ -254,6 +255,13 @@ export class Loaders {
   get stepUsage(): Loader<StepId, ModelUsage | null> {
     return (this.#stepUsage ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
       usageOfSteps(this.#rooms.runs, this.#organizationId, steps),
+    ));
+  }
+
+  /** With all that is inside the step. */
+  get totalStepUsage(): Loader<StepId, ModelUsage | null> {
+    return (this.#totalStepUsage ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
+      totalUsageOfSteps(this.#rooms.runs, this.#organizationId, steps),
     ));
   }
 

@@ -125,6 +125,31 @@ test("the counts of fifty loops of a run are one statement, of ten runs another"
   expect(noted.length).toBe(1);
 });
 
+test("what a thousand steps of a run used of models, with all inside them, is one statement", async () => {
+  await database.query("insert into organizations (id, name, plan, created_at) values ($1, 'large', 'free', now())", [
+    organizationId,
+  ]);
+  await database.query(
+    `insert into model_calls (organization_id, id, run_id, step_number, agent_id, project_id, connection, model,
+        called_at, input_tokens, output_tokens, cached_input_tokens)
+     select $1, gen_random_uuid(), $2, number, $2, $2, 'cheap', 'small', now(), 7, 1, 0
+       from unnest($3::integer[]) as number`,
+    [organizationId, id, [2, 3, 9_900]],
+  );
+  const numbers = Array.from({ length: 1_000 }, (_, at) => at + 1).concat(9_899, 9_900);
+  noted.length = 0;
+  const used = await Promise.all(numbers.map((number) => loaders.totalStepUsage({ runId: id, number })));
+  expect(noted.length).toBe(1);
+  const tokens = used.map((usage, at) => [numbers[at], usage?.inputTokens]).filter(([, sum]) => sum !== undefined);
+  expect(tokens).toEqual([
+    [1, 14],
+    [2, 7],
+    [3, 7],
+    [9_899, 7],
+    [9_900, 7],
+  ]);
+});
+
 test("the numbers of steps of ten runs are one statement; so are their waits", async () => {
   expect(await cheaply(() => Promise.all(runIds.map((runId) => loaders.stepCount(runId))))).toEqual(
     runIds.map(() => STEPS),

@@ -1,6 +1,6 @@
 /** The use of language models by steps and runs. */
 import { LIMITS } from "../../lib/limits.ts";
-import { totalUsageOfStep, usageOfRun } from "../../runs/read/model-usage.ts";
+import { usageOfRun } from "../../runs/read/model-usage.ts";
 import type { Builder } from "../builder/builder.ts";
 import { callerOf } from "../context/context.ts";
 
@@ -47,8 +47,8 @@ export function addModelUsage(builder: Builder): void {
       type: "ModelUsage",
       nullable: true,
       extensions: SUM_COST,
-      description: `What the step, all steps inside it and the runs that they started used of language models, such as all questions of an assistant. Null if none was answered by one. Of more than ${LIMITS.runUsageRuns} runs, only so many are counted.`,
-      resolve: (step, _, { runs }) => totalUsageOfStep(runs, step),
+      description: `What the step, all steps inside it and the runs that they started used of language models, such as all questions of an assistant. Null if none was answered by one. Of more than ${LIMITS.runUsageRuns} runs below the steps of a run that are read together, only so many are counted.`,
+      resolve: ({ runId, number }, _, { loaders }) => loaders.totalStepUsage({ runId, number }),
     }),
   );
   builder.objectField("Run", "usage", (t) =>

@@ -126,7 +126,8 @@ export const MODELS = {
   },
   runUsageRuns: {
     value: 1_000,
-    bounds: "runs that `Run.usage` sums up, the run and those below it, and `Step.totalUsage`, those below the step",
+    bounds:
+      "runs that `Run.usage` sums up, the run and those below it, and `Step.totalUsage`, those below the steps of a run that are read together",
     beyond: "further ones are not counted",
     test: [LLM_TASK, "sums up no more runs than it may"],
   },

@@ -2,7 +2,6 @@
 import type { OrganizationId, RunId, StepId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { CHILD_COLUMN } from "../../execution/journal/read-rows.ts";
-import type { Step } from "../../execution/run/run.ts";
 import type { Row } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
 import type { Runs } from "../handle/runs.ts";
@@ -51,32 +50,41 @@ export async function usageOfSteps(
 }
 
 /**
- * With the steps inside it and the runs that these started, at most `LIMITS.runUsageRuns` of them. Null if none asked a model. The key of
- * a step begins with that of the one around it, so the steps of its run are gone through once.
+ * In the order of `steps`, each with the steps inside it and the runs that these started, at most `LIMITS.runUsageRuns` runs for all steps of
+ * a run. Null for one where none asked a model. One statement for each run, which goes through its steps once.
  */
-export async function totalUsageOfStep(
+export async function totalUsageOfSteps(
   { database }: Pick<Runs, "database">,
-  { organizationId, runId, number, key }: Pick<Step, "organizationId" | "runId" | "number" | "key">,
-): Promise<ModelUsage | null> {
-  const month = partitionOf(database, runId);
-  const [row] = await database.query(
-    `with recursive inside as materialized (
-       select number, ${CHILD_COLUMN} from steps_${month}
-        where run_id = $2 and organization_id = $1 and (number = $3 or number > $3 and starts_with(key, $4))),
-     tree (id) as (
-       select child_id::uuid from inside where child_id is not null
-       union all
-       select r.id from tree t join runs r on r.parent_run_id = t.id where r.organization_id = $1),
-     counted as (select id from tree limit $5),
-     calls as (
-       select c.* from inside join model_calls c on c.run_id = $2 and c.step_number = inside.number
-       union all
-       select c.* from counted join model_calls c on c.run_id = counted.id)
-     select ${SUMS}, count(*) as calls from calls where organization_id = $1`,
-    [organizationId, runId, number, `${key}/`, LIMITS.runUsageRuns],
-    organizationId,
-  );
-  return Number(row!["calls"]) === 0 ? null : usageOf(row!);
+  organizationId: OrganizationId,
+  steps: readonly StepId[],
+): Promise<(ModelUsage | null)[]> {
+  const found = new Map<string, ModelUsage>();
+  for (const [runId, wanted] of Map.groupBy(steps, (step) => step.runId)) {
+    const numbers = wanted.map(({ number }) => number);
+    const rows = await database.query(
+      `with recursive later as materialized (
+         select number, parent_number, ${CHILD_COLUMN} from steps_${partitionOf(database, runId)}
+          where run_id = $2 and organization_id = $1 and number >= $4),
+       inside (around, number, child_id) as (
+         select number, number, child_id from later where number = any ($3::int[])
+         union all
+         select inside.around, later.number, later.child_id from inside join later on later.parent_number = inside.number),
+       tree (child_id, id) as (
+         select distinct child_id, child_id::uuid from inside where child_id is not null
+         union all
+         select t.child_id, r.id from tree t join runs r on r.parent_run_id = t.id where r.organization_id = $1),
+       counted as materialized (select * from tree limit $5),
+       calls as (
+         select around, c.* from inside join model_calls c on c.run_id = $2 and c.step_number = inside.number
+         union all
+         select around, c.* from inside join counted using (child_id) join model_calls c on c.run_id = counted.id)
+       select around, ${SUMS} from calls where organization_id = $1 group by around`,
+      [organizationId, runId, numbers, Math.min(...numbers), LIMITS.runUsageRuns],
+      organizationId,
+    );
+    for (const row of rows) found.set(`${runId} ${row["around"]}`, usageOf(row));
+  }
+  return steps.map(({ runId, number }) => found.get(`${runId} ${number}`) ?? null);
 }
 
 /** With the runs below it, at most `LIMITS.runUsageRuns` of them. Null if none asked a model. */
