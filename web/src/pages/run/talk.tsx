@@ -116,8 +116,12 @@ function useItems(items: readonly Item[], scrolled: RefObject<HTMLElement | null
 function itemsOf(opening: Opening | undefined, turns: readonly Turn[], asks: readonly LimitAsk[]): Item[] {
   const { instructions, messages = [] } = opening ?? {};
   const read = new Map(turns.map((turn) => [turn.number, turn]));
-  // Each after the last turn before it.
-  const asked = Map.groupBy(asks, ({ step }) => turns.findLast(({ model }) => model.number < step.number)?.number ?? 0);
+  // An ask comes after the last turn before it: both are in the order of their steps.
+  let before = 0;
+  const asked = Map.groupBy(asks, ({ step }) => {
+    while (before < turns.length && turns[before]!.model.number < step.number) before++;
+    return turns[before - 1]?.number ?? 0;
+  });
   const numbers = Array.from({ length: turns.at(-1)?.number ?? 0 }, (_, index) => index + 1);
   return [
     ...(instructions ? [{ key: "instructions", instructions }] : []),
