@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
-import { ask, assistant, connect, kindsOf, openPlaces, places, ticket, tried } from "./assistants.ts";
+import { ask, assistant, connect, kindsOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
 import type { Data } from "./client.ts";
-import { ended, toolCall, toolCalls } from "./llm-service.ts";
+import { ended, status, toolCall, toolCalls } from "./llm-service.ts";
 import { agentOf, decide, ENDED, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
@@ -245,5 +245,71 @@ describe("a decision about a limit", () => {
     const run = await until(places.server, id, ...ENDED);
     expect(run.error.detail).toContain(`limits.seconds (${LIMITS.assistantSeconds}) is reached`);
     expect(run.approvals.nodes).toEqual([]);
+  });
+});
+
+describe("what a person granted holds when the run is loaded again", () => {
+  const approval = '${ $arguments.title == "B" }';
+
+  /** Its first call was too late; a person has been asked for more seconds before the second question. */
+  const late = async (): Promise<Data> => {
+    places.endpoint.answer = "held";
+    const values = { tools: [ticket({ approval })], limits: { seconds: 40 }, onLimit: "ask" };
+    const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
+    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(41_000);
+    const run = await until(places.server, id, "paused");
+    places.endpoint.answer = ok({ id: 7 });
+    return run;
+  };
+
+  test("seconds: a call that a person approves after them is made", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" }), toolCall("createTicket", { title: "B" }), "Done"];
+    const run = await late();
+    await decide(places.server, run.id, "approve");
+    await pausedAgain(run, 2);
+    const over = await decided(run, "approve");
+    expect(over).toMatchObject({ status: "completed", output: "Done" });
+    expect(kindsOf(over)).toContain("tool createTicket completed");
+    expect(places.endpoint.seen).toHaveLength(2);
+  });
+
+  test("seconds: a question under way when the process dies is sent again with the same key", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" }), () => undefined];
+    const run = await late();
+    await decide(places.server, run.id, "approve");
+    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(2);
+    await places.server.kill();
+    places.model.replies = ["Done"];
+    await places.server.restart();
+    const over = await until(places.server, run.id, ...ENDED, "paused");
+    expect(over).toMatchObject({ status: "completed", output: "Done" });
+    expect(places.model.asked[2]!.key).toBe(places.model.asked[1]!.key);
+  });
+});
+
+describe("what came after a decision stays", () => {
+  test("in another try: nothing that a limit ended and a person raised is asked, decided or paid again", async () => {
+    places.model.replies = [
+      ended("Once", "length"),
+      toolCall("createTicket", { title: "A" }),
+      toolCall("createTicket", { title: "B" }),
+      status(500),
+      "Done",
+    ];
+    const approval = '${ $arguments.title == "B" }';
+    const values = { tools: [ticket({ approval })], limits: { tokens: 1_000 }, onLimit: "ask" };
+    const run = await ran(places.server, await agentOf(places.server, tried(SAME, values, 1)));
+    await decide(places.server, run.id, "approve", { answer: { tokens: 2_500 } });
+    await pausedAgain(run, 2);
+    const over = await decided(run, "reject", {}, [...ENDED, "paused"]);
+    expect(over).toMatchObject({ status: "completed", output: "Done" });
+    expect(over.approvals.nodes).toHaveLength(2);
+    expect(places.endpoint.seen).toHaveLength(1);
+    expect(places.model.asked).toHaveLength(5);
+    const [failed, again] = places.model.asked.slice(3);
+    expect(again!.key).toBe(failed!.key);
+    // The answer that was cut counts once.
+    expect(again!.body.max_tokens).toBe(failed!.body.max_tokens);
   });
 });

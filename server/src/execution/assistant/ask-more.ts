@@ -16,8 +16,10 @@ type Asking = {
   room: number;
   currency: string | null;
   context: JsonObject;
-  /** How many times it was reached before. */
-  times: number;
+  /** The key of its step names the limit, so no decision counts for another one. */
+  key: string;
+  /** How many questions to the model came before. */
+  after: number;
 };
 
 /** `amount` to add to the limit, or why not. `decidedAt`, `waitedMs`: of the person. */
@@ -31,17 +33,18 @@ const UNITS: Record<LimitName, string> = {
   cost: "of its currency",
 };
 
-/** The question is a step: its key names the limit, so no decision counts for another one. */
+/** The question is a step. */
 export async function askMore(own: OwnStep, asking: Asking): Promise<More> {
-  const { name, limit, value, context, times } = asking;
+  const { name, limit, value, context, key, after } = asking;
   const unit = limit === "cost" ? (asking.currency ?? UNITS.cost) : UNITS[limit];
-  const outcome = await own({ name: "limit", kind: "approval", key: `limit-${limit}-${times + 1}#1` }, (inner) =>
-    askPerson(inner, () => ({
+  const outcome = await own({ name: "limit", kind: "approval", key }, (inner) => {
+    inner.step.state.after = after;
+    return askPerson(inner, () => ({
       question: `May ${name} go on beyond its limit of ${value} ${unit}?`,
       context,
       form: { type: "object", properties: { [limit]: fieldOf(asking, unit) }, required: [limit] },
-    })),
-  );
+    }));
+  });
   if (outcome.error) throw outcome.error;
   const { approved, comment, answer } = outcome.output as unknown as Decision;
   const { startedAt, finishedAt } = outcome.step;

@@ -123,11 +123,13 @@ export class Assistant {
   /**
    * An enclosing `try` tries again: what is over stays. A row with the same key may be of another conversation: what a person
    * decided there, and what a tool answered, hold for a call that this model never asked for. The model has read why a tool call
-   * failed; a question that failed is asked again, and tools that changed are listed again: somebody may have accepted them.
+   * failed; a question that failed is asked again, and tools that changed are listed again: somebody may have accepted them. But a
+   * question that a limit ended stays where a person is asked for more: the next one came after that decision.
    */
   #isKept({ kind, status, state }: JournalStep): boolean {
     if (state.follows !== this.#follows || state.hasChangedTools) return false;
-    return status === "completed" || (status === "failed" && kind === "tool");
+    const isRead = kind === "tool" || (kind === "model" && state.reached !== undefined && this.#body.onLimit === "ask");
+    return status === "completed" || (status === "failed" && isRead);
   }
 
   /** Each step says what it follows. Once committed, outputs are in the rows alone: the run is loaded again for one that is kept. */
@@ -150,7 +152,8 @@ export class Assistant {
   #unusedBefore(step: JournalStep | undefined): UnusedAnswers | undefined {
     if (step?.state.follows !== this.#follows) return undefined;
     const { unusedBefore: before, unused } = step.state;
-    if (step.round === this.#frame.scope.round || !unused) return before;
+    // The answer of a question that is kept is counted with it.
+    if (step.round === this.#frame.scope.round || !unused || this.#isKept(step)) return before;
     const { count, tokens, cost } = before ?? { count: 0, tokens: 0, cost: 0 };
     return { ...unused, count: count + unused.count, tokens: tokens + unused.tokens, cost: cost + unused.cost };
   }
@@ -176,10 +179,19 @@ export class Assistant {
     const ended = step.state.assistant?.ended;
     if (ended?.after === this.#conversation.modelCalls) return { limit: undefined, sentence: ended.limit, needed: 0 };
     const reached = this.#conversation.reached();
-    if (reached || this.#until === undefined || execution.now() < this.#until) return reached;
+    if (reached || this.#until === undefined) return reached;
+    // Once a person was asked here, what follows was begun in the time that they added.
+    if (this.#isAskedHere("seconds")) return this.#conversation.reachedOf("seconds");
+    if (execution.now() < this.#until) return undefined;
     // A question that was begun in time is over, or its own step says that it came too late.
     const isBegun = this.#isBegun(keyOfModel(this.#conversation.modelCalls + 1));
     return isBegun ? undefined : this.#conversation.reachedOf("seconds");
+  }
+
+  /** Whether a person was asked for more of this limit after as many questions to the model as now. */
+  #isAskedHere(limit: LimitName): boolean {
+    const key = keyOfLimit(limit, this.#asks.get(limit) ?? 0);
+    return this.#isBegun(key) && this.#before(key)!.state.after === this.#conversation.modelCalls;
   }
 
   /** The limit that ends this: a person is asked for more, where the author wants that, until it is not reached any longer. */
@@ -195,7 +207,7 @@ export class Assistant {
   async #askMore(reached: Reached): Promise<Reached | undefined> {
     const { limit, sentence, needed } = reached;
     if (this.#body.onLimit !== "ask" || limit === undefined) return reached;
-    const { limits, used, currency } = this.#conversation;
+    const { limits, used, currency, modelCalls } = this.#conversation;
     const room = MAX_LIMITS[limit] - limits[limit]!;
     if (needed > room) return reached;
     const times = this.#asks.get(limit) ?? 0;
@@ -209,7 +221,8 @@ export class Assistant {
       room,
       currency,
       context: { reached: sentence, used: { ...used, ...this.#usedSeconds() } },
-      times,
+      key: keyOfLimit(limit, times),
+      after: modelCalls,
     });
     if ("refusal" in more) return { ...reached, limit: undefined, sentence: `${sentence}; ${more.refusal}` };
     this.#raise(limit, more);
@@ -424,6 +437,8 @@ const WORDS: Record<Trouble, string> = {
 };
 
 const keyOfModel = (number: number): string => `model-${number}#1`;
+/** `times`: how many times it was reached before. */
+const keyOfLimit = (limit: LimitName, times: number): string => `limit-${limit}-${times + 1}#1`;
 
 const specOf = ({
   name,

@@ -105,6 +105,8 @@ export type StepState = {
   conversation?: { hash: string; since: number };
   /** For an assistant's own step: the limit that ended it. */
   reached?: LimitName;
+  /** For an assistant's question for more: how many questions to the model came before. */
+  after?: number;
   /** For an assistant's own step: the answer of the model that led to it. Before the first one, a hash of what is asked. */
   follows?: string;
   /** Answers of a model that were of no use: those of earlier tries, and that of this one. */
