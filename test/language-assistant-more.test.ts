@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
-import { ask, assistant, connect, kindsOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
+import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
 import type { Data } from "./client.ts";
 import { ended, status, toolCall, toolCalls } from "./llm-service.ts";
 import { agentOf, decide, ENDED, ran, readRun, until } from "./runs.ts";
@@ -311,5 +311,31 @@ describe("what came after a decision stays", () => {
     expect(again!.key).toBe(failed!.key);
     // The answer that was cut counts once.
     expect(again!.body.max_tokens).toBe(failed!.body.max_tokens);
+  });
+
+  test("in a run that retries: a call that was rejected in a later try than the first is not asked about again", async () => {
+    places.model.think = ({ body: { messages } }) => {
+      const [{ content: question }] = messages;
+      if (messages.every(({ role }: Data) => role !== "tool"))
+        return toolCall(question === "First" ? "search" : "createTicket", { title: question });
+      return status(500);
+    };
+    const question = '${ if $task.attempt == 1 then "First" else "Second" end }';
+    const tools = [ticket({ name: "search" }), ticket({ approval: true })];
+    const { id } = await ran(
+      places.server,
+      await agentOf(places.server, tried([{ first: { set: { question } } }], { tools }, 1)),
+    );
+    await decide(places.server, id, "reject");
+    expect(await until(places.server, id, ...ENDED)).toMatchObject({ status: "failed" });
+    places.model.think = () => "Over";
+    const asked = places.model.asked.length;
+    const { retryRun } = await places.server.data("mutation($id: ID!) { retryRun(input: {runId: $id}) { id } }", {
+      id,
+    });
+    expect(await until(places.server, retryRun.id, ...ENDED, "paused")).toMatchObject({ output: "Over" });
+    expect(places.model.asked).toHaveLength(asked + 1);
+    expect(lastOf(asked).content).toBe("A person refused this call.");
+    expect(places.endpoint.seen).toHaveLength(1);
   });
 });

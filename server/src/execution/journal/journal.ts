@@ -48,6 +48,8 @@ export class Journal {
   readonly #writer: Writer;
   readonly #published: JournalOptions["published"];
   readonly #steps = new Map<string, JournalStep>();
+  /** The numbers, lowest first, of steps that a run does again while it keeps later ones of the run that it retries. */
+  readonly #freeNumbers: number[];
   readonly #open = new OpenSteps();
   readonly #weight: Weight;
   #committedStatus: RunStatus;
@@ -77,6 +79,7 @@ export class Journal {
       this.#steps.set(step.key, step);
       this.#open.note(step);
     }
+    this.#freeNumbers = missingNumbers(options.steps ?? []);
     this.#weight = new Weight(options);
   }
 
@@ -156,7 +159,7 @@ export class Journal {
     }
     if (this.#steps.size >= LIMITS.stepsPerRun)
       throw WorkflowError.overLimit(`a run has at most ${LIMITS.stepsPerRun} steps`).at(reference);
-    const number = this.#steps.size + 1;
+    const number = this.#freeNumbers.shift() ?? this.#steps.size + 1;
     const step: JournalStep = {
       number,
       parentNumber: this.#steps.get(enclosing(key))?.number ?? null,
@@ -408,4 +411,12 @@ export class Journal {
     const lowest = isFinal(this.head.status) ? null : this.#open.lowest(wanted);
     return lowest ?? (this.#steps.size || null);
   }
+}
+
+/** Those below the highest. */
+function missingNumbers(steps: readonly JournalStep[]): number[] {
+  const highest = steps.reduce((max, { number }) => Math.max(max, number), 0);
+  if (highest === steps.length) return [];
+  const taken = new Set(steps.map(({ number }) => number));
+  return Array.from({ length: highest }, (_, index) => index + 1).filter((number) => !taken.has(number));
 }

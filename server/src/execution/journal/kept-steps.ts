@@ -2,7 +2,7 @@
 import { badInput, shortened } from "../../lib/errors.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { JournalStep, StepState } from "./loaded-run.ts";
-import { allAround, enclosing, isWithin, roundInside, wayInto } from "./step-keys.ts";
+import { allAround, enclosing, isOwn, isWithin, keyOfTask, roundInside, wayInto } from "./step-keys.ts";
 
 /** `failed`: the step whose error ended the old run; none if the error came from the run's own output. */
 export type OldSteps = { steps: JournalStep[]; failed: JournalStep | undefined };
@@ -56,7 +56,7 @@ const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.s
  * cancelled in another branch, what failed together with the old run, and lists of tools that somebody may have accepted since.
  */
 export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined, now: number): JournalStep[] {
-  const before = steps.filter(({ number }) => !from || number < from.number);
+  const before = from ? steps.filter((step) => isBefore(step, from)) : steps;
   const begun = allAround(before);
   const aroundFrom = allAround(from ? [from] : []);
   const aroundFailed = allAround(failed ? [failed] : []);
@@ -84,6 +84,18 @@ export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined,
     open.set(step.key, reopened);
     return reopened;
   });
+}
+
+/**
+ * Rows have the order in which they were first reached. The own steps of one task may be reached in another order by the next
+ * try, which opens some again and finds new ones: what was over when `from` began came before it.
+ */
+function isBefore(step: JournalStep, from: JournalStep): boolean {
+  const isEarlier = step.number < from.number;
+  if (step === from || !isOwn(from.key) || !isOwn(step.key) || keyOfTask(step.key) !== keyOfTask(from.key))
+    return isEarlier;
+  if (isEarlier) return step.startedAt <= from.startedAt;
+  return step.finishedAt !== null && step.finishedAt <= from.startedAt;
 }
 
 /** Whether the run comes to this row again: not if it belongs to an earlier try, or to a `try` whose error was caught. */
