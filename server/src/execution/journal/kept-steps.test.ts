@@ -109,6 +109,20 @@ test("of what is around the step only the state goes on, of what was cancelled b
   ]);
 });
 
+test("of an assistant's input, what people granted does not go on: its kept decisions grant it again", () => {
+  const input = { limits: { iterations: 2 }, granted: { iterations: 3 } };
+  const steps = [
+    step(1, "work#1", { kind: "assistant", status: "failed", input }),
+    step(2, "work#1/steps/model-1#1"),
+    step(3, "work#1/steps/model-2#1", { status: "failed" }),
+    step(4, "work#1/steps/limit-iterations-1#1"),
+  ];
+  const [work] = keep({ steps, failed: steps[2] }, steps[2], 7);
+  expect(work).toMatchObject({ status: "running", input: { limits: { iterations: 2 } } });
+  expect(work!.input).not.toHaveProperty("granted");
+  expect(steps[0]!.input).toBe(input);
+});
+
 /** Which of the steps that were stopped are open again, before the step that is done first. */
 const openAgain = (steps: JournalStep[], from: number): string[] =>
   keep(

@@ -1,6 +1,6 @@
 /** The part of the old run's journal that a retried run keeps. */
 import { badInput, shortened } from "../../lib/errors.ts";
-import type { Json } from "../../lib/json/json.ts";
+import { isObject, type Json } from "../../lib/json/json.ts";
 import type { JournalStep, StepState } from "./loaded-run.ts";
 import { allAround, enclosing, isOwn, isWithin, keyOfTask, roundInside, wayInto } from "./step-keys.ts";
 
@@ -74,7 +74,7 @@ export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined,
       state,
       // A step that is done again as a whole has its first attempt before it.
       attempt: isBegun ? copy.attempt : 1,
-      input: isBegun ? copy.input : undefined,
+      input: isBegun ? begunInput(copy) : undefined,
       output: undefined,
       error: null,
       response: state.caught ? copy.response : null,
@@ -96,6 +96,13 @@ function isBefore(step: JournalStep, from: JournalStep): boolean {
     return isEarlier;
   if (isEarlier) return step.startedAt <= from.startedAt;
   return step.finishedAt !== null && step.finishedAt <= from.startedAt;
+}
+
+/** An assistant adds again to its input what was granted in the steps that it keeps. */
+function begunInput({ kind, input }: JournalStep): Json | undefined {
+  if (kind !== "assistant" || !isObject(input)) return input;
+  const { granted: _, ...asked } = input;
+  return asked;
 }
 
 /** Whether the run comes to this row again: not if it belongs to an earlier try, or to a `try` whose error was caught. */
