@@ -152,6 +152,12 @@ describe("nonsense", () => {
       expect((await call(name)).body.error).toMatchObject({ code: expect.any(Number) });
   });
 
+  test.each(["\0", "\ud800", "%"])("as the beginning of a name that was cut names no tool: %j", async (sign) => {
+    const name = `${sign.repeat(46)}__${"0".repeat(16)}`;
+    const { body } = await send(server, token, request({ name, arguments: {} }));
+    expect(body.error).toMatchObject({ code: -32_602, data: { code: "NOT_FOUND" } });
+  });
+
   test.each(["", " ", "null", "2025-03-26", "2026-07-28x", `${STATELESS}, ${STATELESS}`, "9".repeat(5_000), "{}"])(
     "as the header of the revision is refused with those that there are: %j",
     async (version) => {

@@ -38,5 +38,6 @@ describe("a tool's name", () => {
     "shop_x\u0000",
     "x".repeat(65),
     `s__${"0".repeat(16)}`,
+    ...["\0", "\ud800", "S", "%"].map((sign) => `${sign.repeat(46)}__${"0".repeat(16)}`),
   ])("%j names no agent", (name) => expect(agentNamedBy(name)).toBeUndefined());
 });

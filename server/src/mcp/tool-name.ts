@@ -25,6 +25,7 @@ export function toolNameOf(project: string, handle: string): string {
 export type NamedAgent = { project: string; handle: string } | { beginning: string; hash: string };
 
 const HANDLE = /^[a-z0-9-]+$/;
+const BEGINNING = /^[a-z0-9_-]+$/;
 const HASH = /^[0-9a-f]{16}$/;
 
 /** Undefined if no agent can have the name. */
@@ -35,7 +36,8 @@ export function agentNamedBy(tool: string): NamedAgent | undefined {
   if (cut > 0) {
     const [beginning, hash] = [tool.slice(0, cut), tool.slice(cut + CUT_MARK.length)];
     // A shorter beginning would be that of many.
-    return HASH.test(hash) && (cut === CUT_CHARACTERS || isRunTool(beginning)) ? { beginning, hash } : undefined;
+    const isCut = cut === CUT_CHARACTERS || isRunTool(beginning);
+    return isCut && BEGINNING.test(beginning) && HASH.test(hash) ? { beginning, hash } : undefined;
   }
   const [project = "", handle = "", more] = tool.split("_");
   return more === undefined && HANDLE.test(project) && HANDLE.test(handle) ? { project, handle } : undefined;
