@@ -17,6 +17,7 @@ import { listAgents, pageOfAgents, readAgents } from "./list-agents.ts";
 import { publishAgent } from "./publish-agent.ts";
 import { publishDemo } from "./publish-demo.ts";
 import { published, readAgent } from "./published.ts";
+import { createProject } from "../projects/projects.ts";
 import { setAgentStatus } from "./set-agent-status.ts";
 import { validateDefinition } from "./validate-definition.ts";
 import { readSource } from "./version-store.ts";
@@ -458,6 +459,31 @@ describe("the published version", () => {
       await setAgentStatus(counting, ada.caller, { agentId: id, status: "paused" });
       expect(await find(ada.caller)).toMatchObject({ status: "paused" });
       await setAgentStatus(counting, ada.caller, { agentId: id, status: "active" });
+    }
+  });
+
+  test("a name that is not reached is looked up as often as one that is not there, whoever found it before", async () => {
+    const { caller } = await makeWorld(auth);
+    const world = { caller, project: await createProject(auth, caller, { handle: "far", name: "Far" }) };
+    await publish(world, { namespace: "far" });
+    let asked = 0;
+    const query: Database["query"] = (...given) => (asked++, database.query(...given));
+    const counting = openAgents(auth, { database: { ...database, query } });
+    const reach = { projectIds: [], agentIds: [newId<"agent">()], shownProjectIds: [] };
+    const hashOf = (name: string): string => createHash("sha256").update(name).digest("hex").slice(0, 16);
+    for (const find of [
+      (within: Within, handle: string) => findAgent(counting, within, "far", handle),
+      (within: Within, handle: string) => findAgentByHash(counting, within, "far_in", hashOf(`far_${handle}`)),
+    ]) {
+      const lookUps = async (handle: string): Promise<number> => {
+        asked = 0;
+        expect(await find({ ...caller, reach }, handle)).toBeUndefined();
+        return asked;
+      };
+      expect([await lookUps("intake"), await lookUps("intake"), await lookUps("infant")]).toEqual([1, 1, 1]);
+      expect(await find(caller, "intake")).toBeDefined();
+      await find(caller, "intake");
+      expect(await lookUps("intake")).toBe(1);
     }
   });
 

@@ -31,7 +31,7 @@ export const findAgentByHash = (
     findAgentRowByHash(agents.database, organizationId, beginning, hash),
   );
 
-/** `name`: says the same agent for ever. */
+/** `name`: says the same agent for ever. What is not reached takes as long as what is not there, also when others looked for it. */
 async function findOnce(
   agents: Agents,
   within: Within,
@@ -41,8 +41,9 @@ async function findOnce(
   const { organizationId } = within;
   const { names } = agents.cache;
   const id = names.get(organizationId, name);
-  if (id !== undefined) return readAgent(agents, within, id);
-  const found = await find(organizationId);
+  const known = id && (await readAgent(agents, within, id));
+  if (known) return known;
+  const found = reachedAgent(within, await find(organizationId));
   if (found) names.set(organizationId, name, found.id);
-  return reachedAgent(within, found);
+  return found;
 }
