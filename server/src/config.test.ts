@@ -84,6 +84,22 @@ test("settings are read as what they mean", () => {
   });
 });
 
+test.each([
+  ["https://api.example.com/v1/?path=/a/", "https://api.example.com/v1?path=/a/"],
+  ["https://api.example.com/v1?", "https://api.example.com/v1"],
+  ["https://api.example.com/v1/#", "https://api.example.com/v1"],
+])("paths can be appended to %s", (given, baseUrl) => {
+  const { llm } = readConfig({ LLM_BASE_URL: given, LLM_MODEL: "m" }, NOWHERE);
+  expect(llm).toMatchObject({ baseUrl });
+});
+
+test("paths can be appended to a public URL with an empty query or fragment", () => {
+  for (const end of ["?", "/#", "?#"])
+    expect(readConfig({ PUBLIC_URL: `https://agents.example.org/autograph${end}` }, NOWHERE)).toMatchObject({
+      publicUrl: "https://agents.example.org/autograph",
+    });
+});
+
 test("every mistake is a line of its own that begins with the setting's name", () => {
   const lines = mistakesOf({
     PORT: "65536",

@@ -58,10 +58,10 @@ const urlOf = (value: string): URL | undefined => (URL.canParse(value) ? new URL
 /** Kept without a slash at the end, so that paths can be appended. */
 const publicUrl: Reader<string> = (value) => {
   const url = urlOf(value);
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
     throw new Mistake("must be an http or https URL without query, fragment and user, like https://agents.example.org");
   }
-  return withoutLast(url.href, "/");
+  return withoutLast(`${url.origin}${url.pathname}`, "/");
 };
 
 const databaseUrl: Reader<string> = (value) => {
@@ -72,9 +72,10 @@ const databaseUrl: Reader<string> = (value) => {
 
 const llmUrl: Reader<string> = (value) => {
   const url = urlOf(value);
-  if (!url || !/^https?:$/.test(url.protocol) || url.hash || url.username)
+  if (!url || !/^https?:$/.test(url.protocol) || url.hash || url.username || url.password)
     throw new Mistake("must be the URL of an OpenAI-compatible API, like https://api.example.com/v1");
-  return withoutLast(url.href, "/");
+  const { origin, pathname, search } = url;
+  return withoutLast(`${origin}${pathname}`, "/") + search;
 };
 
 /** Goes into a header. */

@@ -11,6 +11,15 @@ export const PROVIDERS = {
 } as const;
 export type ModelProvider = keyof typeof PROVIDERS;
 
+/** The header in which each protocol has the key. */
+export const KEY_HEADERS: Record<ModelProvider, string> = {
+  openai_compatible: "authorization",
+  openai: "authorization",
+  anthropic: "x-api-key",
+  google: "x-goog-api-key",
+  mistral: "authorization",
+};
+
 /** Counts of the provider. Cached tokens are among the input tokens. */
 export type Tokens = { inputTokens: number; outputTokens: number; cachedInputTokens: number };
 

@@ -1,6 +1,6 @@
 /** How each provider is asked: its protocol is the AI SDK's, on sockets that are ours. A package is loaded when it is first needed. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { Connection, ModelProvider } from "./connection.ts";
+import { KEY_HEADERS, type Connection, type ModelProvider } from "./connection.ts";
 import { LlmError } from "./problem.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -45,26 +45,19 @@ function asPath(model: string): string {
   return parts.map(encodeURIComponent).join("/");
 }
 
-/** The header in which each protocol has the key. */
-const KEY_HEADERS: Record<ModelProvider, string> = {
-  openai_compatible: "authorization",
-  openai: "authorization",
-  anthropic: "x-api-key",
-  google: "x-goog-api-key",
-  mistral: "authorization",
-};
-
 /** `model`: instead of the connection's. */
 export function openProvider(connection: Connection, fetch: Fetch, model = connection.model): Promise<LanguageModelV4> {
   const { provider, baseUrl, apiKey = "", apiKeyHeader } = connection;
-  const settings = { baseURL: baseUrl, apiKey, fetch };
   const address = new URL(baseUrl);
   const { search } = address;
+  // Each package appends its path to the address, which may end with an empty query or fragment.
+  address.search = address.hash = "";
+  const settings = { baseURL: address.href, apiKey, fetch };
   if (apiKeyHeader === null && search === "") return PACKAGES[provider](model, settings);
-  // Each package appends its path to the address.
-  address.search = "";
-  const own = { baseURL: address.href, fetch: asGateway({ provider, apiKey, apiKeyHeader, search }, fetch) };
-  return PACKAGES[provider](model, { ...settings, ...own });
+  return PACKAGES[provider](model, {
+    ...settings,
+    fetch: asGateway({ provider, apiKey, apiKeyHeader, search }, fetch),
+  });
 }
 
 type Gateway = Pick<Connection, "provider" | "apiKeyHeader"> & { apiKey: string; search: string };

@@ -1,5 +1,5 @@
 /** The rules for the fields of a connection, and the sentences of their refusals. */
-import { nameProblem } from "../auth/names.ts";
+import { isPlainText, nameProblem } from "../auth/names.ts";
 import type { FieldCode, FieldProblem } from "../lib/errors.ts";
 import { keyHeaderProblem } from "../lib/reserved-headers.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -45,6 +45,8 @@ function addressProblem({ provider, baseUrl }: ModelConnection): FieldProblem | 
   }
   if (baseUrl.length > LIMITS.outboundUrlCharacters)
     return problem("baseUrl", "too_long", `must have at most ${LIMITS.outboundUrlCharacters} characters`);
+  if (!isPlainText(baseUrl))
+    return problem("baseUrl", "invalid", "must not contain control characters or lone surrogates");
   const url = parseUrl(baseUrl);
   if (!url || !/^https?:$/.test(url.protocol))
     return problem("baseUrl", "invalid", "must be a URL that begins with https:// or http://");

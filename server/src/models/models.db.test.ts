@@ -177,6 +177,25 @@ test("a key goes in no other header than it was given for", async () => {
   expect(await update(made.id, { apiKeyHeader: "x-key" })).toMatchObject({ hasKey: false, apiKeyHeader: "x-key" });
 });
 
+test("a key goes in the header of another protocol only if it is given again", async () => {
+  const { id } = await create({ name: "protocol", apiKey: "sk-own" });
+  for (const changes of [
+    { provider: "anthropic" },
+    { provider: "google" },
+    { apiKeyHeader: "Authorization" },
+    { apiKeyHeader: "x-api-key", provider: "anthropic" },
+  ] as const)
+    await expect(update(id, changes)).rejects.toMatchObject({
+      code: "BAD_USER_INPUT",
+      details: { fields: [{ path: "input.apiKey", code: "required" }] },
+    });
+  // The same header with the same server.
+  expect(await update(id, { provider: "mistral" })).toMatchObject({ hasKey: true, provider: "mistral" });
+  expect(await update(id, { provider: "anthropic", apiKey: "sk-two" })).toMatchObject({ provider: "anthropic" });
+  await update(id, { apiKeyHeader: "x-own", apiKey: "sk-two" });
+  expect(await update(id, { provider: "google" })).toMatchObject({ hasKey: true, provider: "google" });
+});
+
 test("a project has one default, the last that was made it, also when many are made it at once", async () => {
   const project = await projectOf("defaults");
   const made = await create({ projectId: project, name: "one", isDefault: true });
@@ -236,6 +255,7 @@ test.each<[string, string, Partial<Request>]>([
   ["baseUrl", "invalid", { baseUrl: "ftp://localhost/v1" }],
   ["baseUrl", "invalid", { baseUrl: "https://user:word@localhost/v1" }],
   ["baseUrl", "invalid", { baseUrl: "https://localhost/v1#key" }],
+  ["baseUrl", "invalid", { baseUrl: "https://localhost/\u0000/v1" }],
   ["baseUrl", "too_long", { baseUrl: `https://localhost/${"a".repeat(LIMITS.outboundUrlCharacters)}` }],
   ["apiKey", "required", { apiKey: "" }],
   ["apiKey", "invalid", { apiKey: "sk planted" }],

@@ -7,7 +7,7 @@ import { presentKeyId } from "../secrets/present-key.ts";
 import { lockProject } from "../secrets/store.ts";
 import { problemsOf } from "./check-connection.ts";
 import { detailOf, nameTaken } from "./create-connection.ts";
-import { PROVIDERS } from "../llm/connection.ts";
+import { KEY_HEADERS, PROVIDERS } from "../llm/connection.ts";
 import type { ModelConnection } from "./model-connection.ts";
 import { forgetConnections } from "./find-connection.ts";
 import type { Models } from "./models.ts";
@@ -80,4 +80,6 @@ function keyProblem(
 const originOf = ({ provider, baseUrl }: ModelConnection): string | undefined =>
   URL.parse(baseUrl ?? PROVIDERS[provider] ?? "")?.origin;
 
-const headerOf = ({ apiKeyHeader }: ModelConnection): string | undefined => apiKeyHeader?.toLowerCase();
+/** Where no header is named, the protocol's: `Authorization` as `Bearer` is not `Authorization` alone. */
+const headerOf = ({ apiKeyHeader, provider }: ModelConnection): string =>
+  apiKeyHeader?.toLowerCase() ?? `${KEY_HEADERS[provider]} of the protocol`;
