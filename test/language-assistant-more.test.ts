@@ -171,6 +171,13 @@ describe("a person is asked for more", () => {
   });
 });
 
+test("a limit of one is one question", async () => {
+  tickets(1);
+  const run = await asks({ iterations: 1 });
+  expect((await openOf(run))["question"]).toBe("May work go on beyond its limit of 1 question to the model?");
+  expect(await decided(run, "reject")).toMatchObject({ status: "failed" });
+});
+
 describe("a decision about a limit", () => {
   test("holds after `kill -9`, before and after it", async () => {
     tickets(3);

@@ -25,24 +25,27 @@ type Asking = {
 /** `amount` to add to the limit, or why not. `decidedAt`, `waitedMs`: of the person. */
 export type More = { decidedAt: number; waitedMs: number } & ({ amount: number } | { refusal: string });
 
-const UNITS: Record<LimitName, string> = {
-  iterations: "questions to the model",
-  toolCalls: "tool calls",
-  tokens: "tokens",
-  seconds: "seconds",
-  cost: "of its currency",
+const UNITS: Record<Exclude<LimitName, "cost">, { one: string; many: string }> = {
+  iterations: { one: "question to the model", many: "questions to the model" },
+  toolCalls: { one: "tool call", many: "tool calls" },
+  tokens: { one: "token", many: "tokens" },
+  seconds: { one: "second", many: "seconds" },
 };
+
+function unitOf({ limit, currency }: Asking, isOne: boolean): string {
+  if (limit === "cost") return currency ?? "of its currency";
+  return UNITS[limit][isOne ? "one" : "many"];
+}
 
 /** The question is a step. */
 export async function askMore(own: OwnStep, asking: Asking): Promise<More> {
   const { name, limit, value, context, key, after } = asking;
-  const unit = limit === "cost" ? (asking.currency ?? UNITS.cost) : UNITS[limit];
   const outcome = await own({ name: "limit", kind: "approval", key }, (inner) => {
     inner.step.state.after = after;
     return askPerson(inner, () => ({
-      question: `May ${name} go on beyond its limit of ${value} ${unit}?`,
+      question: `May ${name} go on beyond its limit of ${value} ${unitOf(asking, value === 1)}?`,
       context,
-      form: { type: "object", properties: { [limit]: fieldOf(asking, unit) }, required: [limit] },
+      form: { type: "object", properties: { [limit]: fieldOf(asking) }, required: [limit] },
     }));
   });
   if (outcome.error) throw outcome.error;
@@ -54,8 +57,9 @@ export async function askMore(own: OwnStep, asking: Asking): Promise<More> {
   return { ...when, amount: Number((answer as JsonObject)[limit]) };
 }
 
-function fieldOf({ limit, written, needed, room }: Asking, unit: string): JsonObject {
-  const title = `More ${unit}`;
+function fieldOf(asking: Asking): JsonObject {
+  const { limit, written, needed, room } = asking;
+  const title = `More ${unitOf(asking, false)}`;
   if (limit === "cost") return { type: "number", title, exclusiveMinimum: 0, default: written };
   const proposed = Math.min(room, Math.max(written, needed));
   return { type: "integer", title, minimum: needed, maximum: room, default: proposed };
