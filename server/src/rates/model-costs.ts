@@ -17,8 +17,14 @@ export type AgentModelUse = { agentId: AgentId | null; tokens: number } & Cost;
 /** The agents with the most tokens of a day first, at most `LIMITS.usageAgents`. */
 export type ReadAgentModelUse = (organizationId: OrganizationId, date: string) => Promise<AgentModelUse[]>;
 
-/** `name`: the connection's at the time, `server` for the operator's own. `projectId`: null where none asked. */
-export type ConnectionModelUse = { name: string; projectId: ProjectId | null } & Omit<AgentModelUse, "agentId">;
+/**
+ * `name`: the connection's at the time, `server` for the operator's own, as a project may call its own as well. `projectId`: null
+ * where none asked.
+ */
+export type ConnectionModelUse = { name: string; isOperators: boolean; projectId: ProjectId | null } & Omit<
+  AgentModelUse,
+  "agentId"
+>;
 
 /** The connections with the most tokens of a day first, at most `LIMITS.usageConnections`. */
 export type ReadConnectionModelUse = (organizationId: OrganizationId, date: string) => Promise<ConnectionModelUse[]>;
@@ -86,16 +92,17 @@ const readCosts: ReadDays<Cost> = async (database, organizationId, { from, befor
 
 type Use = Omit<AgentModelUse, "agentId">;
 
-/** The uses with the most tokens of each day. `columns`: of what there is a use each, with their names in it. */
+/** The uses with the most tokens of each day. `columns`: of what there is a use each, by their names in it. */
 const readUses =
   <Of extends Use>(columns: Readonly<Record<string, string>>, most: number): ReadDays<Of[]> =>
   async (database, organizationId, { from, before }) => {
-    const of = Object.keys(columns).join(", ");
-    const named = Object.entries(columns).map(([column, name]) => `${column} as "${name}"`);
+    const of = Object.values(columns).join(", ");
+    const names = Object.keys(columns).map((name) => `"${name}"`);
+    const named = Object.entries(columns).map(([name, column]) => `${column} as "${name}"`);
     const tokens = "sum(input_tokens::bigint + output_tokens)";
     const rows = await database.query(
-      `select date, ${named.join(", ")}, tokens, cost, case when cost is not null then currency end as currency
-         from (select ${DATE} as date, ${of}, ${tokens}::float8 as tokens, ${COST} as cost, min(currency) as currency,
+      `select date, ${names.join(", ")}, tokens, cost, case when cost is not null then currency end as currency
+         from (select ${DATE} as date, ${named.join(", ")}, ${tokens}::float8 as tokens, ${COST} as cost, min(currency) as currency,
                  row_number() over (partition by ${DATE} order by ${tokens} desc, ${of}) as place
                  from model_calls where organization_id = $1 and called_at >= $2 and called_at < $3
                 group by 1, ${of}) as of_day
@@ -108,8 +115,8 @@ const readUses =
     return days;
   };
 
-const readAgentUse = readUses<AgentModelUse>({ agent_id: "agentId" }, LIMITS.usageAgents);
+const readAgentUse = readUses<AgentModelUse>({ agentId: "agent_id" }, LIMITS.usageAgents);
 const readConnectionUse = readUses<ConnectionModelUse>(
-  { connection: "name", project_id: "projectId" },
+  { name: "connection", isOperators: "connection_id is null", projectId: "project_id" },
   LIMITS.usageConnections,
 );

@@ -5,7 +5,7 @@ import { randomFrom, type Random } from "../../../test/faults/random.ts";
 import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
 import { setPlan } from "../auth/accounts/organizations.ts";
-import { newId, type AgentId, type ProjectId, type OrganizationId } from "../lib/ids.ts";
+import { newId, type AgentId, type ModelConnectionId, type ProjectId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { createDatabaseWindows, type Windows } from "./database-windows.ts";
@@ -242,25 +242,34 @@ test("no more agents of a day than may be listed, those with the most tokens fir
 
 test("no more connections of a day than may be listed, those with the most tokens first, each by its project", async () => {
   const [one, other] = [newId<"project">(), newId<"project">()];
-  const call = (connection: string, projectId: ProjectId | null, tokens: number): Promise<unknown> =>
+  const call = (
+    connection: string,
+    projectId: ProjectId | null,
+    tokens: number,
+    id: ModelConnectionId | null = newId(),
+  ): Promise<unknown> =>
     database.query(
-      `insert into model_calls (organization_id, id, project_id, connection, model, called_at, input_tokens, output_tokens,
-          cached_input_tokens, cost, currency)
-       values ($1, gen_random_uuid(), $2, $3, 'small', $4, $5, 0, 0, 1, 'EUR')`,
-      [organizationId, projectId, connection, new Date(clock.now() + 86_400_000), tokens],
+      `insert into model_calls (organization_id, id, project_id, connection_id, connection, model, called_at, input_tokens,
+          output_tokens, cached_input_tokens, cost, currency)
+       values ($1, gen_random_uuid(), $2, $6, $3, 'small', $4, $5, 0, 0, 1, 'EUR')`,
+      [organizationId, projectId, connection, new Date(clock.now() + 86_400_000), tokens, id],
     );
   for (let index = 0; index < LIMITS.usageConnections; index++) await call(`c${index}`, one, 100 - index);
   await call("c1", other, 1_000);
   await call("c1", one, 500);
-  await call("server", null, 700);
+  await call("server", null, 700, null);
+  await call("server", one, 650);
+  await call("server", one, 640, null);
   const later = { ...clock, now: () => clock.now() + 86_400_000 };
   const read = createConnectionModelUse({ database, clock: later, settled: async () => {} });
   const listed = await read(organizationId, new Date(later.now()).toISOString().slice(0, 10));
   expect(listed).toHaveLength(LIMITS.usageConnections);
-  expect(listed.slice(0, 4)).toEqual([
-    { name: "c1", projectId: other, tokens: 1_000, cost: 1, currency: "EUR" },
-    { name: "server", projectId: null, tokens: 700, cost: 1, currency: "EUR" },
-    { name: "c1", projectId: one, tokens: 599, cost: 2, currency: "EUR" },
-    { name: "c0", projectId: one, tokens: 100, cost: 1, currency: "EUR" },
+  expect(listed.slice(0, 6)).toEqual([
+    { name: "c1", isOperators: false, projectId: other, tokens: 1_000, cost: 1, currency: "EUR" },
+    { name: "server", isOperators: true, projectId: null, tokens: 700, cost: 1, currency: "EUR" },
+    { name: "server", isOperators: false, projectId: one, tokens: 650, cost: 1, currency: "EUR" },
+    { name: "server", isOperators: true, projectId: one, tokens: 640, cost: 1, currency: "EUR" },
+    { name: "c1", isOperators: false, projectId: one, tokens: 599, cost: 2, currency: "EUR" },
+    { name: "c0", isOperators: false, projectId: one, tokens: 100, cost: 1, currency: "EUR" },
   ]);
 });

@@ -1479,7 +1479,7 @@ export type ModelUseQueryVariables = Exact<{
 }>;
 
 
-export type ModelUseQuery = { usage: Array<{ date: string, modelCost: number | null, modelCostCurrency: string | null, agents: Array<{ tokens: number, cost: number | null, currency: string | null, agent: { id: string, name: string } | null }> | null, connections: Array<{ name: string, tokens: number, cost: number | null, currency: string | null, project: { id: string, name: string } | null }> | null }> | null };
+export type ModelUseQuery = { usage: Array<{ date: string, modelCost: number | null, modelCostCurrency: string | null, agents: Array<{ tokens: number, cost: number | null, currency: string | null, agent: { id: string, name: string } | null }> | null, connections: Array<{ name: string, isOperators: boolean, tokens: number, cost: number | null, currency: string | null, project: { id: string, name: string } | null }> | null }> | null };
 
 export type UsageQueryVariables = Exact<{
   days: number;
@@ -1857,7 +1857,7 @@ export const PlanAndRateDocument = typed<PlanAndRateQuery, PlanAndRateQueryVaria
 );
 
 export const ModelUseDocument = typed<ModelUseQuery, ModelUseQueryVariables>(
-  "query ModelUse($days:Int!){usage(days:$days){date modelCost modelCostCurrency agents{agent{id name}tokens cost currency}connections{name project{id name}tokens cost currency}}}",
+  "query ModelUse($days:Int!){usage(days:$days){date modelCost modelCostCurrency agents{agent{id name}tokens cost currency}connections{name isOperators project{id name}tokens cost currency}}}",
 );
 
 export const UsageDocument = typed<UsageQuery, UsageQueryVariables>(

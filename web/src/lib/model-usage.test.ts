@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costText, spentText, usageParts, usageText } from "./model-usage.ts";
+import { costText, isCostly, spentText, usageParts, usageText } from "./model-usage.ts";
 
 const usage = { inputTokens: 1_000, outputTokens: 234, cachedInputTokens: 0, cost: 0.0012, currency: "USD" };
 
@@ -24,4 +24,14 @@ test("what was spent in several currencies, and without prices", () => {
   expect(spentText([])).toBe("0 tokens");
   expect(spentText([spent, spent, { ...spent, currency: "EUR" }])).toBe("30 tokens · $1.00 + €0.50");
   expect(spentText([{ ...spent, cost: null, currency: null }])).toBe("10 tokens");
+});
+
+test("a day without a sum cost something if an agent or a connection tells what", () => {
+  const [known, unknown] = [[{ cost: 1 }], [{ cost: null }]];
+  const mixed = { modelCost: null, agents: unknown, connections: [...known, ...known] };
+  expect(isCostly(mixed)).toBe(true);
+  expect(isCostly({ ...mixed, agents: known, connections: unknown })).toBe(true);
+  expect(isCostly({ ...mixed, connections: unknown })).toBe(false);
+  expect(isCostly({ ...mixed, agents: null, connections: null })).toBe(false);
+  expect([0, 0.1].map((modelCost) => isCostly({ ...mixed, modelCost }))).toEqual([false, true]);
 });

@@ -45,3 +45,11 @@ export function costsText(spent: readonly Spent[]): string {
     if (cost !== null && currency !== null) costs.set(currency, (costs.get(currency) ?? 0) + cost);
   return [...costs].map(([currency, cost]) => costText(cost, currency)).join(" + ");
 }
+
+type Costs = readonly Pick<Spent, "cost">[] | null;
+
+/** Whether a day cost something. One without a sum did if a cost of an agent or of a connection is known. */
+export const isCostly = (day: { modelCost: number | null; agents: Costs; connections: Costs }): boolean =>
+  day.modelCost === null
+    ? [...(day.agents ?? []), ...(day.connections ?? [])].some(({ cost }) => cost !== null)
+    : day.modelCost > 0;

@@ -160,7 +160,11 @@ function addConnectionUse(builder: Builder): void {
     fields: (t) => ({
       name: t.exposeString("name", {
         scope: "inherited",
-        description: "The connection's name at the time. `server` is the operator's own.",
+        description: "The connection's name at the time. The operator's own is `server`.",
+      }),
+      isOperators: t.exposeBoolean("isOperators", {
+        scope: "inherited",
+        description: "Whether it is the operator's own: a project may have a connection named `server` as well.",
       }),
       project: t.field({
         scope: "agents:read",

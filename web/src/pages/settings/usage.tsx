@@ -13,7 +13,7 @@ import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
 import { countText } from "../../lib/counts.ts";
-import { costsText, costText } from "../../lib/model-usage.ts";
+import { costsText, costText, isCostly } from "../../lib/model-usage.ts";
 import { ReadAgain } from "./read-again.tsx";
 import { COUNTED, type PartProps, type SettingsSearch } from "./part.ts";
 import settings from "./settings.module.css";
@@ -217,7 +217,8 @@ function AgentUse({ days, reading }: { days: number; reading: object }) {
         {byConnection(data.usage).map(([id, uses]) => (
           <tr key={id}>
             <th scope="row">
-              <code>{uses[0]!.name}</code> {uses[0]!.project && <span className="dim">{uses[0]!.project.name}</span>}
+              <code>{uses[0]!.name}</code> {uses[0]!.isOperators && <span className="dim">the operator's</span>}{" "}
+              {uses[0]!.project && <span className="dim">{uses[0]!.project.name}</span>}
             </th>
             <td>{countText(tokensOf(uses))}</td>
             <td>{costsText(uses) || <span className="dim">no prices</span>}</td>
@@ -240,10 +241,6 @@ function AgentUse({ days, reading }: { days: number; reading: object }) {
     </>
   );
 }
-
-/** A day without a sum is one of them if some of its questions had a price. */
-const isCostly = ({ modelCost, agents }: ModelDay): boolean =>
-  modelCost === null ? (agents ?? []).some(({ cost }) => cost !== null) : modelCost > 0;
 
 type TableProps = { caption: string; head: readonly string[]; children: ReactNode };
 
@@ -291,6 +288,6 @@ const byConnection = (days: readonly ModelDay[]) =>
   mostFirst(
     Map.groupBy(
       days.flatMap(({ connections }) => connections ?? []),
-      ({ name, project }) => `${name} ${project?.id}`,
+      ({ name, isOperators, project }) => `${name} ${isOperators} ${project?.id}`,
     ),
   );
