@@ -15,8 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => shop[Symbol.asyncDispose]());
 
-const list = async (description: string): Promise<void> => {
-  shop.tools = () => [{ ...PRICE, description }];
+const list = async (description: string, inputSchema = PRICE.inputSchema!): Promise<void> => {
+  shop.tools = () => [{ ...PRICE, description, inputSchema }];
   places.model.replies = ["Done"];
   expect(await ran(places.server, agentId, { question: "How much?" })).toMatchObject({ status: "completed" });
 };
@@ -48,13 +48,18 @@ test("says that a tool changed, shows both descriptions, and accepts what was lo
   await expect.poll(() => changed.count()).toBe(0);
 });
 
-test("who may not write sees the change, and no button", async () => {
-  await list("A price. In francs.");
+test("who may not write sees the change, its invisible characters too, and no button", async () => {
+  const hidden = "\u202e\u{e0041}\u{e0100}";
+  await list("A price. In francs.", { type: "object", properties: { id: { description: `Id${hidden}` } } });
   const { email, password } = await places.server.member("viewer@example.org", "viewer");
   await using viewer = await Person.open(await sharedBrowser(), LOOKS[0]);
   const page = await viewer.enter(places.server, `/agents/${agentId}`, { email, password });
   const changed = page.getByRole("region", { name: "Changed tools" });
   await changed.getByRole("button", { name: "Show what changed in price" }).click();
   await changed.getByRole("textbox", { name: "As it is now" }).getByText("In francs.").waitFor();
+  await changed
+    .getByRole("textbox", { name: "As it is now" })
+    .getByText(String.raw`"Id\u{202e}\u{e0041}\u{e0100}"`)
+    .waitFor();
   expect(await changed.getByRole("button", { name: /^Accept/ }).count()).toBe(0);
 });

@@ -89,7 +89,16 @@ type Described = { description: string; inputSchema: unknown; hints: unknown };
 
 /** Sentence by sentence, then the rest as JSON: the order of its keys says nothing. */
 const textOf = ({ description, inputSchema, hints }: Described): string =>
-  `${description.replaceAll(/(?<=[.!?]) /g, "\n")}\n${JSON.stringify(inOrder({ inputSchema, hints } as Json), undefined, 2)}\n`;
+  escaped(
+    `${description.replaceAll(/(?<=[.!?]) /g, "\n")}\n${JSON.stringify(inOrder({ inputSchema, hints } as Json), undefined, 2)}\n`,
+  );
+
+/** Characters that nobody sees, or that turn the direction of a text, are shown by their numbers: a model reads them. */
+const escaped = (text: string): string =>
+  text.replaceAll(
+    /(?!\n)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu,
+    (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`,
+  );
 
 function inOrder(value: Json): Json {
   if (Array.isArray(value)) return value.map(inOrder);
