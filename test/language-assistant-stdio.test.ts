@@ -92,6 +92,20 @@ describe("a command that is a server", () => {
     expect(startsOf(file)).toBe(2);
   });
 
+  test("that hangs takes none of the time of a call that waits for its turn", async () => {
+    const { tool, file } = counter();
+    places.model.replies = [toolCalls(["count", { hang: true }], COUNT), "Done"];
+    const id = await start(places.server, await agentFor(tool), { question: "How many?" });
+    await eventually(() => fs.existsSync(`${file}.hangs`));
+    await places.server.clock.advance(60_000);
+    expect(await until(places.server, id, ...ENDED)).toMatchObject({ status: "completed", output: "Done" });
+    const results = places.model.asked.at(-1)!.body.messages.filter(({ role }: Data) => role === "tool");
+    expect(results.map(({ content }: Data) => content)).toEqual([
+      expect.stringContaining("did not answer in full within 60 s"),
+      "call 1 with [redacted]",
+    ]);
+  });
+
   test("the operator must allow it: else it is a problem of the definition, with its place", async () => {
     const publish = "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
     const tools = [{ mcp: { command: "/bin/cat", arguments: ["/etc/passwd"], allow: ["count"] } }];

@@ -34,6 +34,7 @@ counts)
     case "$asked" in
     *'"tools/list"'*) answer "$id" '{"tools":[{"name":"count","description":"Counts.","inputSchema":{"type":"object"}}]}' ;;
     *'"die":true'*) exit 3 ;;
+    *'"hang":true'*) : > "$2.hangs"; exec sleep 1000 ;;
     *)
       calls=$((calls + 1))
       answer "$id" "{\"content\":[{\"type\":\"text\",\"text\":\"call $calls with $TOKEN\"}]}"

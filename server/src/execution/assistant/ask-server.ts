@@ -31,7 +31,8 @@ export async function askServer(
 ): Promise<Json> {
   const { execution } = frame;
   const authentication = await authenticationOf(frame, server.authentication, mcp.readSecrets);
-  const endsAt = execution.now() + TIMEOUT_MS;
+  // From the first exchange on: it may wait for its turn at a command.
+  let endsAt: number | undefined;
   return mcp.perform(request, {
     ...context,
     hold: () => undefined,
@@ -39,6 +40,6 @@ export async function askServer(
     environment: await environmentOf(frame, server.environment, authentication),
     takesErrors: false,
     limitMs: TIMEOUT_MS,
-    leftMs: () => Math.max(1, endsAt - execution.now()),
+    leftMs: () => Math.max(1, (endsAt ??= execution.now() + TIMEOUT_MS) - execution.now()),
   });
 }

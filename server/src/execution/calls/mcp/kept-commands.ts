@@ -50,14 +50,13 @@ class KeptCommand implements IdleCommand {
   }
 
   async ask(wanted: Started, way: Way, asked: Asked): Promise<void> {
-    using interruption = interruptionOf(this.#commands, wanted, way);
-    const over = new AbortController();
-    interruption.stop = () => over.abort();
-    if (!(await this.#turn.take(this.organizationId, over.signal))) interruption.throwIfEnded();
+    const { signal } = way.context;
+    if (!(await this.#turn.take(this.organizationId, signal))) signal.throwIfAborted();
     try {
+      // Its time begins with its turn: earlier calls take none of it.
+      using interruption = interruptionOf(this.#commands, wanted, way);
       await this.#ask(wanted, way, asked, interruption);
     } finally {
-      interruption.stop = undefined;
       this.#rest();
       this.#turn.release(this.organizationId);
     }
