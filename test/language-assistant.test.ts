@@ -253,14 +253,14 @@ do: [{pay: {set: {paid: '\${ .amount }'}}}]`,
   });
 
   test("a server's tools are too large, or its list has no end", async () => {
-    const listed = { name: "big", description: "D", inputSchema: { type: "object" } };
+    const listed = { description: "D", inputSchema: { type: "object" } };
     const tools = [{ mcp: { endpoint: places.endpoint.url, allow: ["big"] } }];
-    const room =
-      LIMITS.assistantListBytes - JSON.stringify([{ ...listed, inputSchema: { type: "object", x: "" } }]).length;
+    const pinned = { ...listed, inputSchema: { type: "object", x: "" }, hints: {} };
+    const room = LIMITS.assistantListBytes - JSON.stringify(pinned).length;
     places.model.replies = ["Done"];
     for (const bytes of [room, room + 1]) {
       const inputSchema = { type: "object", x: "x".repeat(bytes) };
-      places.endpoint.answer = result({ resultType: "complete", tools: [{ ...listed, inputSchema }] });
+      places.endpoint.answer = result({ resultType: "complete", tools: [{ name: "big", ...listed, inputSchema }] });
       const { error } = await ask({ tools });
       if (bytes === room) expect(error).toBe(null);
       else expect(error.detail).toContain(`more than ${LIMITS.assistantListBytes} bytes`);

@@ -275,7 +275,7 @@ describe("who may accept", () => {
       {
         action: "agent_tools_trusted",
         subject: { kind: "agent", id: agentId },
-        detail: { version: "1.0.0", count: 1, tools: `price of ${shop.url}` },
+        detail: { version: "1.0.0", count: 1, tools: `price (${change.hash.slice(0, 16)})`, servers: shop.url },
       },
     ]);
     const twice = await trust(agentId, [change.hash]);
@@ -344,7 +344,7 @@ describe("autograph mcp", () => {
     await runOnce(agentId);
     expect((await asked("list", agentId)).stdout).toMatch(/^state +pinned +tool +server\nas pinned .+ price +http/);
     expect(await asked("trust", agentId)).toMatchObject({ code: 0, stdout: "", stderr: "no tool has changed\n" });
-    const properties = { id: { type: "string", description: "\u001b[31m\u202ered" } };
+    const properties = { id: { type: "string", description: "\u001b[31m\u202ered\u{e0041}\u{e0100}" } };
     shop.tools = () => [{ ...PRICE, description: "A price. In euros.", inputSchema: { type: "object", properties } }];
     await runOnce(agentId);
     const refused = await asked("trust", agentId);
@@ -353,13 +353,37 @@ describe("autograph mcp", () => {
     expect(refused.stdout).toContain("--- pinned\n+++ now\n");
     expect(refused.stdout).toContain(" A price.\n");
     expect(refused.stdout).toContain("+In euros.\n");
-    expect(refused.stdout).toContain("\\u{202e}red");
-    expect(refused.stdout).not.toMatch(/[\u001b\u202e]/);
+    expect(refused.stdout).toContain("\\u202ered\\udb40\\udc41\\u{e0100}");
+    expect(refused.stdout).not.toMatch(/[\u001b\u202e\u{e0000}-\u{e0fff}]/u);
     expect(await pinsOf(agentId, { isChanged: true })).toHaveLength(1);
     expect(await asked("trust", agentId, "--yes")).toMatchObject({ code: 0, stderr: "accepted: 1 change\n" });
     expect(await pinsOf(agentId, { isChanged: true })).toEqual([]);
     const listed = await cliJson<Data[]>(["mcp", "list", agentId], { env: beside(places.server) });
     expect(listed).toMatchObject([{ name: "price", version: "1.0.0", change: null }]);
+  });
+
+  test("accepts changes that together are larger than an answer may be", async () => {
+    const agentId = await agentFor("price");
+    await runOnce(agentId);
+    const client = await connectTo(places.server);
+    const large = JSON.stringify({ description: "x".repeat(250_000), inputSchema: { type: "object" }, hints: {} });
+    await client.query(
+      `insert into pinned_tools (organization_id, id, agent_id, version, server, server_hash, name, pinned, pinned_hash,
+         pinned_at, changed, changed_hash, changed_at)
+       select organization_id, gen_random_uuid(), agent_id, version, server, server_hash, 'tool' || n, pinned, 'then' || n,
+         pinned_at, $2, 'now' || n, pinned_at from pinned_tools, generate_series(1, 40) n where agent_id = $1`,
+      [decodeId("agent", agentId), large],
+    );
+    await client.end();
+    const names = "query ($id: ID!) { agent(id: $id) { pinnedTools(first: 100) { nodes { name change { hash } } } } }";
+    const { agent } = await places.server.data(names, { id: agentId });
+    expect(agent.pinnedTools.nodes).toHaveLength(41);
+    const whole = names.replace("hash", "described { hints }");
+    expect((await places.server.graphql(whole, { id: agentId })).errors).toMatchObject([
+      { extensions: { code: "QUERY_TOO_COMPLEX" } },
+    ]);
+    expect(await asked("trust", agentId, "--yes")).toMatchObject({ code: 0, stderr: "accepted: 40 changes\n" });
+    expect(await pinsOf(agentId, { isChanged: true })).toEqual([]);
   });
 
   test("cuts a change of thousands of lines", async () => {

@@ -8,15 +8,14 @@ import type { PinnedTool } from "./pinned-tool.ts";
 
 type Wanted = { version: string | undefined; isChanged: boolean | undefined };
 
-/** By default of the published version. Undefined: together they are larger than an answer may be. */
+/** By default of the published version. */
 export async function listPinnedTools(
   { database }: Pick<Agents, "database">,
   { organizationId, id, publishedVersion }: Agent,
   request: PageRequest,
   { version: given, isChanged }: Wanted,
-): Promise<Page<PinnedTool> | undefined> {
+): Promise<Page<PinnedTool>> {
   const version = given ?? publishedVersion;
   if (version === null || !isPlainText(version)) return { items: [], hasNextPage: false };
-  const rows = await pageOfPins(database, organizationId, id, request, { version, isChanged });
-  return rows && pageOf(rows, request.first);
+  return pageOf(await pageOfPins(database, organizationId, id, request, { version, isChanged }), request.first);
 }

@@ -2,9 +2,11 @@
 import type { Actor } from "../../lib/actor.ts";
 import type { AgentId, OrganizationId } from "../../lib/ids.ts";
 import { parseStored } from "../../lib/json/json.ts";
+import { JsonText, type Payload } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { ToolDescription } from "../../lib/mcp/tool-description.ts";
 import type { PageRequest } from "../../lib/page.ts";
+import { shortenedTo } from "../../lib/text.ts";
 import type { Database, Query, Row } from "../../storage/database.ts";
 import { hashOfServer, type PinnedTool, type ToolServer } from "./pinned-tool.ts";
 
@@ -14,26 +16,27 @@ export type SeenTool = { id: string; name: string; described: ToolDescription | 
 /** The pin of a tool; `changedHash`: of what was last seen in its place. */
 export type Pin = { id: string; pinned: ToolDescription | undefined; pinnedHash: string; changedHash: string | null };
 
-const describedIn = (text: string | null): ToolDescription | undefined =>
-  text === null ? undefined : (parseStored(text) as ToolDescription);
-
+/** Undefined: together they are larger than what a model is offered may be. */
 export async function readPins(
   query: Query,
   { organizationId, agentId, version, server }: ToolServer,
   names: readonly string[],
-): Promise<Map<string, Pin>> {
+): Promise<Map<string, Pin> | undefined> {
   const rows = await query(
-    `select id, name, pinned, pinned_hash, changed_hash from pinned_tools
-      where organization_id = $1 and agent_id = $2 and version = $3 and server_hash = $4 and name = any($5::text[])`,
-    [organizationId, agentId, version, hashOfServer(server), names],
+    `with pins as (
+       select *, sum(octet_length(pinned)) over () > $6 as is_large from pinned_tools
+        where organization_id = $1 and agent_id = $2 and version = $3 and server_hash = $4 and name = any($5::text[]))
+     select id, name, pinned_hash, changed_hash, is_large, case when not is_large then pinned end as pinned from pins`,
+    [organizationId, agentId, version, hashOfServer(server), names, LIMITS.assistantListBytes],
     organizationId,
   );
+  if (rows.some((row) => row["is_large"])) return undefined;
   return new Map(
     rows.map((row) => [
       row["name"],
       {
         id: row["id"],
-        pinned: describedIn(row["pinned"]),
+        pinned: row["pinned"] === null ? undefined : (parseStored(row["pinned"]) as ToolDescription),
         pinnedHash: row["pinned_hash"],
         changedHash: row["changed_hash"],
       },
@@ -54,6 +57,9 @@ export async function lockPins(query: Query, { organizationId, agentId, version 
   return row!["count"];
 }
 
+/** Its hash tells servers apart: the rest is for people, in each row. */
+const MAX_SERVER_CHARACTERS = 2_000;
+
 /** Below `lockPins`. A tool that is pinned already stays as it is. */
 export const insertPins = (
   query: Query,
@@ -70,7 +76,7 @@ export const insertPins = (
       organizationId,
       agentId,
       version,
-      server,
+      shortenedTo(server, MAX_SERVER_CHARACTERS).toWellFormed(),
       hashOfServer(server),
       new Date(now),
       tools.map(({ id }) => id),
@@ -111,52 +117,63 @@ export const noteSeen = (
 
 const COLUMNS = `id, version, server, name, pinned_at, trusted_by_kind, trusted_by_id, changed_hash, changed_at`;
 
+/** `bytes`: it was not read with the others. */
+const payloadOf = (text: string | null, bytes: number): Payload => (text === null ? { bytes } : JsonText.ofText(text));
+
 const pinnedToolOf = (row: Row): PinnedTool => ({
   id: row["id"],
   version: row["version"],
   server: row["server"],
   name: row["name"],
-  pinned: describedIn(row["pinned"]) ?? null,
+  pinned: row["pinned_bytes"] === null ? null : payloadOf(row["pinned"], row["pinned_bytes"]),
   pinnedAt: row["pinned_at"],
   trustedBy: row["trusted_by_kind"] === null ? null : { kind: row["trusted_by_kind"], id: row["trusted_by_id"] },
   change:
     row["changed_hash"] === null
       ? null
-      : { hash: row["changed_hash"], described: describedIn(row["changed"])!, seenAt: row["changed_at"] },
+      : {
+          hash: row["changed_hash"],
+          described: payloadOf(row["changed"], row["changed_bytes"]),
+          seenAt: row["changed_at"],
+        },
 });
 
 export type PinFilter = { version: string; isChanged: boolean | undefined };
 
-/** One more than asked for, in the order in which they were pinned. Undefined: together they have more bytes than an answer may have. */
+/** One more than asked for, in the order in which they were pinned. Texts beyond what an answer may have are not read. */
 export async function pageOfPins(
   database: Database,
   organizationId: OrganizationId,
   agentId: AgentId,
   { first, after }: PageRequest,
   { version, isChanged }: PinFilter,
-): Promise<PinnedTool[] | undefined> {
+): Promise<PinnedTool[]> {
   const rows = await database.query(
     `with page as (
-       select *, sum(coalesce(octet_length(pinned), 0) + coalesce(octet_length(changed), 0)) over () as bytes from (
+       select *, octet_length(pinned) as pinned_bytes, octet_length(changed) as changed_bytes,
+         sum(coalesce(octet_length(pinned), 0) + coalesce(octet_length(changed), 0)) over (order by id) as bytes from (
          select * from pinned_tools
           where organization_id = $1 and agent_id = $2 and version = $3 and ($4::uuid is null or id > $4)
             and ($5::boolean is null or (changed_hash is not null) = $5)
           order by id limit $6) as first)
-     select ${COLUMNS}, bytes > $7 as is_large,
+     select ${COLUMNS}, pinned_bytes, changed_bytes,
        case when bytes <= $7 then pinned end as pinned, case when bytes <= $7 then changed end as changed
      from page order by id`,
     [organizationId, agentId, version, after ?? null, isChanged ?? null, first + 1, LIMITS.answerBytes],
     organizationId,
   );
-  return rows.some((row) => row["is_large"]) ? undefined : rows.map(pinnedToolOf);
+  return rows.map(pinnedToolOf);
 }
+
+/** `hash`: of what was accepted. */
+export type AcceptedTool = Pick<PinnedTool, "version" | "server" | "name"> & { hash: string };
 
 /** Pins what was seen, for the changes that are there. Returns their tools, in order. */
 export async function acceptChanges(
   query: Query,
   { organizationId, agentId, hashes }: { organizationId: OrganizationId; agentId: AgentId; hashes: readonly string[] },
   { by, now }: { by: Actor; now: number },
-): Promise<PinnedTool[]> {
+): Promise<AcceptedTool[]> {
   const rows = await query(
     `with locked as (
        select id from pinned_tools
@@ -164,8 +181,10 @@ export async function acceptChanges(
      update pinned_tools p set pinned = changed, pinned_hash = changed_hash, pinned_at = $4,
        trusted_by_kind = $5, trusted_by_id = $6, changed = null, changed_hash = null, changed_at = null
      from locked where p.organization_id = $1 and p.id = locked.id and p.changed_hash = any($3::text[])
-     returning p.*`,
+     returning p.id, p.version, p.server, p.name, p.pinned_hash`,
     [organizationId, agentId, hashes, new Date(now), by.kind, by.id],
   );
-  return rows.map(pinnedToolOf).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return rows
+    .toSorted((a, b) => (a["id"] < b["id"] ? -1 : 1))
+    .map((row) => ({ version: row["version"], server: row["server"], name: row["name"], hash: row["pinned_hash"] }));
 }

@@ -9,7 +9,8 @@ import { hashOfTool, type ToolServer } from "./pinned-tool.ts";
 
 /**
  * Compares a server's list with what is pinned, and pins what is not. It is committed before a model reads any of it. A list with
- * none of the tools pins nothing: the server is not ready. Throws CONFLICT if a version has as many pinned tools as it may.
+ * none of the tools pins nothing: the server is not ready. Throws CONFLICT if a version has as many pinned tools as it may, or if
+ * those of the list are too large together, as each may have been accepted at another time.
  */
 export async function pinTools(
   { database, clock }: Pick<Agents, "database" | "clock">,
@@ -25,15 +26,15 @@ export async function pinTools(
   }));
   if (tools.every((tool) => tool.described === undefined)) return new Map();
   const names = [...described.keys()];
-  let pins = await readPins(database.query, of, names);
+  let pins = await pinsOf(database.query, of, names);
   if (pins.size < names.length)
     pins = await database.transaction(async (query) => {
       const count = await lockPins(query, of);
       // Another process may have pinned them meanwhile.
-      const fresh = names.length - (await readPins(query, of, names)).size;
+      const fresh = names.length - (await pinsOf(query, of, names)).size;
       if (count + fresh > LIMITS.pinnedToolsPerVersion) throw tooMany();
       await insertPins(query, of, tools, clock.now());
-      return readPins(query, of, names);
+      return pinsOf(query, of, names);
     }, organizationId);
   const seen = tools.filter((tool) => isNews(tool, pins.get(tool.name)!));
   if (seen.length > 0) {
@@ -45,6 +46,15 @@ export async function pinTools(
       const { pinned, pinnedHash } = pins.get(name)!;
       return [name, { pinned, isChanged: hash !== pinnedHash }];
     }),
+  );
+}
+
+async function pinsOf(...asked: Parameters<typeof readPins>): Promise<Map<string, Pin>> {
+  const pins = await readPins(...asked);
+  if (pins) return pins;
+  throw conflict(
+    "limit_reached",
+    `the allowed tools' descriptions and schemas that are pinned have more than ${LIMITS.assistantListBytes} bytes: allow fewer, or publish a new version`,
   );
 }
 

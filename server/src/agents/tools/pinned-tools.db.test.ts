@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAuth, quiet, startDatabases } from "../../auth/handle/auth.testsuite.ts";
 import { newId, type AgentId } from "../../lib/ids.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { PinnedDescription, ToolDescription } from "../../lib/mcp/tool-description.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import { definitionOf, makeWorld, openAgents, type World } from "../agents.testsuite.ts";
 import type { Agents } from "../agents.ts";
 import { publishAgent } from "../publish-agent.ts";
+import { readAgentRow } from "../store.ts";
+import { listPinnedTools } from "./list-pinned-tools.ts";
 import { pinTools } from "./pin-tools.ts";
+import { trustTools } from "./trust-tools.ts";
 
 const stack = new AsyncDisposableStack();
 let database: Database;
@@ -35,11 +39,11 @@ type Pinned = Map<string, PinnedDescription>;
 const pin = (
   agentId: AgentId,
   tools: Record<string, string | undefined>,
-  own: { server?: string; on?: Database } = {},
+  own: { server?: string; on?: Database; version?: string } = {},
 ): Promise<Pinned> => {
-  const { server = "https://shop.example/mcp", on = database } = own;
+  const { server = "https://shop.example/mcp", on = database, version = "1.0.0" } = own;
   const described = Object.entries(tools).map(([name, text]) => [name, text === undefined ? text : toolOf(text)]);
-  const of = { organizationId: world.caller.organizationId, agentId, version: "1.0.0", server };
+  const of = { organizationId: world.caller.organizationId, agentId, version, server };
   return pinTools({ ...agents, database: on }, of, new Map(described as [string, ToolDescription | undefined][]));
 };
 const rows = async (agentId: AgentId): Promise<number> =>
@@ -84,12 +88,93 @@ test("as many as a version may have are pinned, and one more is refused; those t
   expect(known.get("tool0")).toMatchObject({ isChanged: true, pinned: { description: "A tool." } });
 });
 
+/** Accepts every change of the agent. */
+async function accept(agentId: AgentId): Promise<void> {
+  const { items } = await listPinnedTools(agents, await agentWith(agentId), { first: 100 }, CHANGED);
+  await trustTools(agents, world.caller, { agentId, changes: items.map(({ change }) => change!.hash) });
+}
+const CHANGED = { version: undefined, isChanged: true };
+const agentWith = async (id: AgentId) => (await readAgentRow(database, world.caller, id))!;
+
+test("what is offered together is as large as a list may be, also if it was accepted one after the other", async () => {
+  const agentId = await agentOf();
+  const [a, b] = ["a", "b"].map((sign) =>
+    sign.repeat(LIMITS.assistantListBytes / 2 - JSON.stringify(toolOf("")).length),
+  );
+  await pin(agentId, { a: "A", b: "B" });
+  for (const tools of [
+    { a, b: "B" },
+    { a: "A", b },
+  ]) {
+    await pin(agentId, tools);
+    await accept(agentId);
+  }
+  expect((await pin(agentId, { a, b })).get("b")).toMatchObject({ isChanged: false });
+  await pin(agentId, { b: `${b}!` });
+  await accept(agentId);
+  await expect(pin(agentId, { a: "A", b: "B" })).rejects.toMatchObject({
+    code: "CONFLICT",
+    message: expect.stringContaining(`more than ${LIMITS.assistantListBytes} bytes`),
+  });
+  expect((await pin(agentId, { b: "B" })).get("b")).toMatchObject({ isChanged: true });
+});
+
+test("changes of two versions that are accepted at once are an event of each", async () => {
+  const { caller, project } = world;
+  const agentId = await agentOf();
+  const definition = definitionOf({ name: `agent-${names}`, version: "2.0.0" });
+  await publishAgent(agents, caller, { projectId: project.id, definition });
+  const hashes: string[] = [];
+  for (const version of ["1.0.0", "2.0.0"]) {
+    for (const text of ["One", "Two"]) await pin(agentId, { price: text }, { version });
+    const { items } = await listPinnedTools(agents, await agentWith(agentId), { first: 1 }, { ...CHANGED, version });
+    hashes.push(items[0]!.change!.hash);
+  }
+  await trustTools(agents, caller, { agentId, changes: hashes });
+  const rows = await database.query(
+    `select event->'detail' as detail from audit_events
+      where organization_id = $1 and action = 'agent_tools_trusted' order by number desc limit 2`,
+    [caller.organizationId],
+  );
+  expect(rows.map(({ detail }) => detail).toReversed()).toMatchObject(
+    ["1.0.0", "2.0.0"].map((version, at) => ({
+      version,
+      count: 1,
+      tools: `price (${hashes[at]!.slice(0, 16)})`,
+      servers: "https://shop.example/mcp",
+    })),
+  );
+});
+
+test("a page reads no more texts than an answer may have, and says how large the others are", async () => {
+  const agentId = await agentOf();
+  const tools = Array.from({ length: 5 }, (_, at): [string, string] => [`tool${at}`, "A tool."]);
+  await pin(agentId, Object.fromEntries(tools));
+  const large = JSON.stringify(toolOf("x".repeat(LIMITS.answerBytes / 4)));
+  await database.query("update pinned_tools set pinned = $2 where agent_id = $1", [agentId, large]);
+  const { items } = await listPinnedTools(
+    agents,
+    await agentWith(agentId),
+    { first: 5 },
+    { ...CHANGED, isChanged: false },
+  );
+  expect(items.map(({ pinned }) => pinned instanceof JsonText)).toEqual([true, true, true, false, false]);
+  expect(items.map(({ pinned }) => pinned!.bytes)).toEqual(Array(5).fill(large.length));
+});
+
 test("a server is its whole address, however long, and nothing of another organization", async () => {
   const agentId = await agentOf();
   const long = `https://shop.example/mcp?${"q".repeat(20_000)}`;
   await pin(agentId, { price: "One" }, { server: `${long}a` });
   expect((await pin(agentId, { price: "Two" }, { server: `${long}b` })).get("price")!.isChanged).toBe(false);
   expect((await pin(agentId, { price: "Two" }, { server: `${long}a` })).get("price")!.isChanged).toBe(true);
+  const { items } = await listPinnedTools(
+    agents,
+    await agentWith(agentId),
+    { first: 2 },
+    { ...CHANGED, isChanged: undefined },
+  );
+  expect(items.map(({ server }) => server)).toEqual(Array(2).fill(`${long.slice(0, 1_999)}…`));
   const of = { organizationId: newId<"organization">(), agentId, version: "1.0.0", server: `${long}a` };
   await expect(pinTools(agents, of, new Map([["price", toolOf("One")]]))).rejects.toThrow(/foreign key/);
 });

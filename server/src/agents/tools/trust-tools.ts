@@ -6,8 +6,7 @@ import { isStorable, shortenedTo } from "../../lib/text.ts";
 import type { Agent } from "../agent.ts";
 import type { Agents } from "../agents.ts";
 import { readAgentRow } from "../store.ts";
-import { acceptChanges } from "./pin-store.ts";
-import type { PinnedTool } from "./pinned-tool.ts";
+import { acceptChanges, type AcceptedTool } from "./pin-store.ts";
 
 /** `changes`: the hashes of what the caller has seen. */
 type TrustRequest = { agentId: AgentId; changes: readonly string[] };
@@ -30,7 +29,12 @@ export async function trustTools(agents: Agents, caller: Acting, { agentId, chan
     if (tools.length < changes.length)
       throw conflict("changed_meanwhile", "a tool is not what it was when you looked: look at its change again");
     const subject = { kind: "agent", id: agentId, name: agent.name } as const;
-    await record(query, whoOf(caller), now, { action: "agent_tools_trusted", subject, detail: detailOf(tools) });
+    for (const [version, ofVersion] of Map.groupBy(tools, (tool) => tool.version))
+      await record(query, whoOf(caller), now, {
+        action: "agent_tools_trusted",
+        subject,
+        detail: { version, ...detailOf(ofVersion) },
+      });
   }, organizationId);
   return agent;
 }
@@ -38,8 +42,13 @@ export async function trustTools(agents: Agents, caller: Acting, { agentId, chan
 /** Names and servers are in an author's hands: an event has a line of them. */
 const MAX_NAMED_CHARACTERS = 1_000;
 
-const detailOf = (tools: readonly PinnedTool[]) => ({
-  version: tools[0]!.version,
+/** Enough of a hash to tell what was accepted from anything else that a server said. */
+const HASH_CHARACTERS = 16;
+
+const detailOf = (tools: readonly AcceptedTool[]) => ({
   count: tools.length,
-  tools: shortenedTo(tools.map(({ name, server }) => `${name} of ${server}`).join(", "), MAX_NAMED_CHARACTERS),
+  tools: lineOf(tools.map(({ name, hash }) => `${name} (${hash.slice(0, HASH_CHARACTERS)})`)),
+  servers: lineOf([...new Set(tools.map(({ server }) => server))]),
 });
+
+const lineOf = (words: readonly string[]): string => shortenedTo(words.join(", "), MAX_NAMED_CHARACTERS).toWellFormed();

@@ -35,17 +35,21 @@ const LIST = `query ($id: ID!, $version: String, $first: Int!) {
     }
   }
 }`;
-const CHANGED = `query ($id: ID!, $version: String, $first: Int!) {
+const CHANGED = `query ($id: ID!, $version: String, $first: Int!, $after: String) {
   agent(id: $id) {
-    pinnedTools(version: $version, isChanged: true, first: $first) {
-      nodes { name server version pinned ${DESCRIBED} change { hash seenAt described ${DESCRIBED} } } ${MORE}
+    pinnedTools(version: $version, isChanged: true, first: $first, after: $after) {
+      nodes { name server version pinned ${DESCRIBED} change { hash seenAt described ${DESCRIBED} } }
+      pageInfo { hasNextPage endCursor }
     }
   }
 }`;
 const TRUST = "mutation ($input: TrustToolsInput!) { trustTools(input: $input) { id } }";
 
 /** The most that one request may accept. */
-const ASKED_AT_ONCE = LIMITS.argumentItems;
+const ACCEPTED_AT_ONCE = LIMITS.argumentItems;
+
+/** Both texts of so many are no more than half of what an answer may have. */
+const READ_AT_ONCE = Math.floor(LIMITS.answerBytes / 2 / (2 * LIMITS.assistantListBytes));
 
 export function addMcp(program: Command, line: CommandLine): void {
   const mcp = program.command("mcp").description("Tools of MCP servers that agents' models may call.");
@@ -74,6 +78,9 @@ const TABLE: Table<Pin> = {
 };
 
 type Read<Item> = { agent: { pinnedTools: Page<Item> } };
+type ReadChanged = {
+  agent: { pinnedTools: { nodes: Changed[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
+};
 
 async function list(line: CommandLine, name: string, options: ListOptions): Promise<void> {
   const api = openApi(line, options);
@@ -87,7 +94,7 @@ async function trust(line: CommandLine, name: string, options: TrustOptions): Pr
   const api = openApi(line, options);
   const { terminal } = line;
   const agentId = await findAgentId(api, name, options.project);
-  const { nodes: changed, pageInfo } = await readChanged(api, agentId, options);
+  const { changed, hasMore } = await readChanged(api, agentId, options);
   if (options.json) terminal.printJson(changed);
   else for (const tool of changed) for (const text of shownChange(tool)) terminal.print(text);
   if (changed.length === 0) return terminal.say("no tool has changed");
@@ -95,11 +102,25 @@ async function trust(line: CommandLine, name: string, options: TrustOptions): Pr
     throw new OperatorError("nothing is accepted: give --yes to accept these changes");
   const changes = changed.map(({ change }) => change.hash);
   await api.send(TRUST, { input: { agentId, changes } });
-  terminal.say(`accepted: ${countOf(changed.length)}${pageInfo.hasNextPage ? "; there are more" : ""}`);
+  terminal.say(`accepted: ${countOf(changed.length)}${hasMore ? "; there are more" : ""}`);
 }
 
-async function readChanged(api: Api, id: string, { agentVersion: version }: Options): Promise<Page<Changed>> {
-  return (await api.send<Read<Changed>>(CHANGED, { id, version, first: ASKED_AT_ONCE })).agent.pinnedTools;
+/** Reads the changes, as many as one request may accept. */
+async function readChanged(
+  api: Api,
+  id: string,
+  { agentVersion: version }: Options,
+): Promise<{ changed: Changed[]; hasMore: boolean }> {
+  const changed: Changed[] = [];
+  let after: string | null = null;
+  let hasMore = true;
+  while (hasMore && changed.length < ACCEPTED_AT_ONCE) {
+    const first = Math.min(READ_AT_ONCE, ACCEPTED_AT_ONCE - changed.length);
+    const { agent }: ReadChanged = await api.send(CHANGED, { id, version, first, after });
+    changed.push(...agent.pinnedTools.nodes);
+    ({ hasNextPage: hasMore, endCursor: after } = agent.pinnedTools.pageInfo);
+  }
+  return { changed, hasMore };
 }
 
 const countOf = (count: number): string => (count === 1 ? "1 change" : `${count} changes`);
@@ -141,6 +162,9 @@ function textOf({ description, inputSchema, hints }: ToolDescription): string {
   return `${description.replaceAll(/(?<=[.!?]) /g, "\n")}\n${prettyJson(rest)}\n`;
 }
 
-/** Characters that move the cursor, or turn the direction of a text, are shown by their numbers. */
+/** Characters that nobody sees, or that move the cursor or turn the direction of a text, are shown by their numbers. */
 const escaped = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`);
+  text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu,
+    (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`,
+  );

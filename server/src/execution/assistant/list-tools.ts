@@ -75,14 +75,9 @@ async function describedBy(
   return described;
 }
 
-/** As a model is given them. */
-const bytesOf = (described: DescribedTools): number => {
-  const tools = [...described].flatMap(([name, tool]) => {
-    const { description, inputSchema } = tool ?? {};
-    return tool ? [{ name, description, inputSchema }] : [];
-  });
-  return Buffer.byteLength(JSON.stringify(tools));
-};
+/** As they are pinned. */
+const bytesOf = (described: DescribedTools): number =>
+  [...described.values()].reduce((sum, tool) => sum + (tool ? Buffer.byteLength(JSON.stringify(tool)) : 0), 0);
 
 /** The annotations that say what a call may do. */
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];

@@ -40,11 +40,11 @@ import type { RunEvent } from "../../runs/watch/watch-run-events.ts";
 import type { TextDelta } from "../../runs/watch/watch-texts.ts";
 import type { FieldProblem } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import type { JsonText } from "../../lib/json/json-text.ts";
 import type { EventMiss } from "../../triggers/matching/explain-event.ts";
 import type { Event } from "../../events/event.ts";
 import type { Firing, Trigger } from "../../triggers/store/trigger.ts";
 import type { Secret } from "../../secrets/secret.ts";
-import type { ToolDescription } from "../../lib/mcp/tool-description.ts";
 import type { ModelConnection } from "../../models/model-connection.ts";
 import type { ModelLimits, ModelPrices } from "../../llm/connection.ts";
 
@@ -92,7 +92,7 @@ export type Objects = {
   AgentVersion: AgentVersion;
   AgentDraft: Draft;
   PinnedTool: PinnedTool;
-  ToolDescription: ToolDescription;
+  ToolDescription: JsonText;
   ToolChange: ToolChange;
   InputField: FormField;
   InputFieldChoice: NonNullable<FormField["choices"]>[number];

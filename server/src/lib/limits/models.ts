@@ -156,7 +156,8 @@ export const MODELS = {
   },
   assistantListBytes: {
     value: 262_144,
-    bounds: "descriptions and schemas of an MCP server's tools that a `call: assistant` allows",
+    bounds:
+      "descriptions, schemas and hints of an MCP server's tools that a `call: assistant` allows, as listed and as pinned",
     beyond: "the task fails with `configuration`",
     test: [ASSISTANT, "a server's tools are too large"],
   },
