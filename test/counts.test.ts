@@ -1,15 +1,14 @@
 /** Counts, badges and changes over the wire: numbers instead of lists, and nothing twice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
-import { eventually, type Data } from "./client.ts";
-import { sharedServer, type SharedServer } from "./shared-server.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { decodeId, leastIdOf } from "../server/src/lib/ids.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, decide, ENDED, ran, readRun, until } from "./runs.ts";
 
-let server: SharedServer;
+let server: TestServer;
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
