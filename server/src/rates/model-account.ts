@@ -93,7 +93,10 @@ export class Account {
   }
 
   async #writeAll(query: Query, all: readonly Entry[], now: number): Promise<Written[]> {
-    const organizations = [...new Set(all.map(({ reservation }) => reservation.organizationId))].toSorted();
+    // One that is looked for again soon is left to those that wait for it: they came first.
+    const organizations = [...new Set(all.map(({ reservation }) => reservation.organizationId))]
+      .filter((organizationId) => !this.#looks.has(organizationId))
+      .toSorted();
     const ours = await lockOrganizations(query, organizations, ACCOUNT_IDLE_MS);
     const isOurs = ({ reservation }: Entry): boolean => ours.has(reservation.organizationId);
     const entries = all.filter(isOurs);
