@@ -49,7 +49,6 @@ export async function withCommand(
 ): Promise<void> {
   using interruption = interruptionOf(commands, wanted, way);
   const running = await started(commands, wanted, way.context.organizationId, interruption);
-  interruption.stop = (reason) => running.kill(reason);
   try {
     await talk(lineTo(wanted.command, running, way));
   } catch (error) {
@@ -72,7 +71,7 @@ export function interruptionOf(
   return new Interruption(signal, clock, leftMs(), timedOut);
 }
 
-/** Waits until it may be started. It has its slot until it is gone. Throws what ends the call first. */
+/** Waits until it may be started, and is killed when the call ends. It has its slot until it is gone. Throws what ends the call first. */
 export async function started(
   commands: McpCommands,
   wanted: Started,
@@ -91,7 +90,10 @@ export async function started(
     const whole = { ...wanted, environment: { ...environment, ...wanted.environment } };
     const running = starts.start(organizationId, () => {
       interruption.throwIfEnded();
-      return new RunningCommand(whole, clock);
+      const begun = new RunningCommand(whole, clock);
+      // At once: the call may end before anybody has the command.
+      interruption.stop = (reason) => begun.kill(reason);
+      return begun;
     });
     void running.gone.then(() => slots.release(organizationId));
     return running;

@@ -65,7 +65,6 @@ class KeptCommand implements IdleCommand {
   async #ask(wanted: Started, way: Way, asked: Asked, interruption: Interruption): Promise<void> {
     const begun = await this.#begin(wanted, interruption);
     const { running } = begun;
-    interruption.stop = (reason) => running.kill(reason);
     // Its words from earlier calls explain nothing.
     running.errors = "";
     const line = lineTo(wanted.command, running, way);
@@ -82,7 +81,11 @@ class KeptCommand implements IdleCommand {
     this.#commands.idle.delete(this);
     const environment = JSON.stringify(wanted.environment);
     if (this.#begun?.running.isOver || this.#begun?.environment !== environment) this.leave();
-    if (this.#begun) return this.#begun;
+    const kept = this.#begun;
+    if (kept) {
+      interruption.stop = (reason) => kept.running.kill(reason);
+      return kept;
+    }
     const running = await started(this.#commands, wanted, this.organizationId, interruption);
     const begun: Begun = { running, environment };
     this.#begun = begun;
