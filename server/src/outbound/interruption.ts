@@ -4,6 +4,8 @@ import type { Clock } from "../lib/clock.ts";
 export class Interruption implements Disposable {
   /** Ends the current operation, which sets it. */
   stop: ((reason: unknown) => void) | undefined;
+  /** The error when the time is over; it says what was waited for. */
+  timedOut: () => Error;
   readonly #signal: AbortSignal;
   readonly #timer: Disposable;
   readonly #abort = (): void => this.#end(this.#signal.reason);
@@ -12,8 +14,9 @@ export class Interruption implements Disposable {
   constructor(signal: AbortSignal, clock: Clock, timeoutMs: number, timedOut: () => Error) {
     signal.throwIfAborted();
     this.#signal = signal;
+    this.timedOut = timedOut;
     signal.addEventListener("abort", this.#abort, { once: true });
-    this.#timer = clock.at(clock.now() + timeoutMs, () => this.#end(timedOut()));
+    this.#timer = clock.at(clock.now() + timeoutMs, () => this.#end(this.timedOut()));
   }
 
   /** Between two exchanges nothing listens. */

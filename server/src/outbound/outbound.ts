@@ -134,7 +134,15 @@ async function call(
   const interruption = new Interruption(signal, clock, timeoutMs, timedOut);
   const place = calls.open(organizationId);
   try {
-    if (!place.tryHold(1)) await waitFor(place, 1, interruption);
+    if (!place.tryHold(1)) {
+      interruption.timedOut = () =>
+        new OutboundError(
+          "timeout",
+          `${first.url.origin} was not asked: no place for the call was free within ${limitMs / 1_000} s`,
+        );
+      await waitFor(place, 1, interruption);
+      interruption.timedOut = timedOut;
+    }
     for (let redirects = 0; ; redirects++) {
       const reading = {
         charge,

@@ -61,6 +61,25 @@ test("a command that can't be started gives its slot back", async () => {
   expect(commands.slots.free).toBe(LIMITS.mcpCommands);
 });
 
+test.each(["slots", "starts"] as const)(
+  "a call that found none of the %s in its time says that nothing was started",
+  async (what) => {
+    const commands = createMcpCommands({ allowed, environment, clock: realClock });
+    const signal = new AbortController().signal;
+    for (let free = what === "slots" ? LIMITS.mcpCommands / 2 : 1; free > 0; free--)
+      await commands[what].take(organizationId, signal);
+    const way = wayOf();
+    Object.assign(way.context, { limitMs: 50, leftMs: () => 50 });
+    const started = { command: SHELL, arguments: [], environment: {} };
+    await expect(withCommand(commands, started, way, async () => {})).rejects.toMatchObject({
+      fields: {
+        type: expect.stringMatching(/timeout$/),
+        detail: "/bin/sh was not started: no place for it was free within 0.05 s",
+      },
+    });
+  },
+);
+
 test("an answer is kept once it was concluded, and no other", async () => {
   let kept = 0;
   const way = wayOf({ keep: async () => void kept++ });

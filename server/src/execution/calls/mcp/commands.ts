@@ -48,7 +48,7 @@ export async function withCommand(
   talk: (line: Line) => Promise<void>,
 ): Promise<void> {
   using interruption = interruptionOf(commands, wanted, way);
-  const running = await started(commands, wanted, way.context.organizationId, interruption);
+  const running = await started(commands, wanted, way, interruption);
   try {
     await talk(lineTo(wanted.command, running, way));
   } catch (error) {
@@ -75,10 +75,16 @@ export function interruptionOf(
 export async function started(
   commands: McpCommands,
   wanted: Started,
-  organizationId: OrganizationId,
+  { context: { organizationId, limitMs } }: Way,
   interruption: Interruption,
 ): Promise<RunningCommand> {
   const { slots, starts, clock, environment } = commands;
+  const { timedOut } = interruption;
+  interruption.timedOut = () =>
+    WorkflowError.of(
+      "timeout",
+      `${wanted.command} was not started: no place for it was free within ${limitMs / 1_000} s`,
+    );
   const over = new AbortController();
   interruption.stop = () => over.abort();
   if (!slots.tryTake(organizationId)) {
@@ -91,6 +97,7 @@ export async function started(
     const running = starts.start(organizationId, () => {
       interruption.throwIfEnded();
       const begun = new RunningCommand(whole, clock);
+      interruption.timedOut = timedOut;
       // At once: the call may end before anybody has the command.
       interruption.stop = (reason) => begun.kill(reason);
       return begun;

@@ -38,7 +38,12 @@ function wayOf(signal: AbortSignal, conclude: Way["conclude"]): Way {
 async function call(kept: KeptCommands, words: string[], given: object, signal: AbortSignal): Promise<unknown> {
   let said: unknown = "nothing";
   const way = wayOf(signal, async (_, result) => void (said = result));
-  const asked = { method: "tools/call", parameters: { name: "count", arguments: given as never }, client: {}, idempotencyKey: "k" };
+  const asked = {
+    method: "tools/call",
+    parameters: { name: "count", arguments: given as never },
+    client: {},
+    idempotencyKey: "k",
+  };
   const wanted = { command: SHELL, arguments: words, environment: {} };
   return kept.ask(wanted, way, asked).then(
     () => said,
@@ -62,7 +67,9 @@ test("calls that are given up, hang or die at any time: each ends once, and the 
       return call(kept, words, given, isLeft ? AbortSignal.timeout(between(0, 400)) : never);
     });
     for (const end of await Promise.all(calls)) expect(end).not.toBe("nothing");
-    expect(await call(kept, words, {}, never)).toMatchObject({ content: [{ text: expect.stringMatching(/^call \d/) }] });
+    expect(await call(kept, words, {}, never)).toMatchObject({
+      content: [{ text: expect.stringMatching(/^call \d/) }],
+    });
     kept[Symbol.dispose]();
     expect(commands.idle.size).toBe(0);
   }

@@ -63,7 +63,7 @@ class KeptCommand implements IdleCommand {
   }
 
   async #ask(wanted: Started, way: Way, asked: Asked, interruption: Interruption): Promise<void> {
-    const begun = await this.#begin(wanted, interruption);
+    const begun = await this.#begin(wanted, way, interruption);
     const { running } = begun;
     // Its words from earlier calls explain nothing.
     running.errors = "";
@@ -77,7 +77,7 @@ class KeptCommand implements IdleCommand {
   }
 
   /** The process that is there, or another one if that has ended or has another environment. */
-  async #begin(wanted: Started, interruption: Interruption): Promise<Begun> {
+  async #begin(wanted: Started, way: Way, interruption: Interruption): Promise<Begun> {
     this.#commands.idle.delete(this);
     const environment = JSON.stringify(wanted.environment);
     if (this.#begun?.running.isOver || this.#begun?.environment !== environment) this.leave();
@@ -86,7 +86,7 @@ class KeptCommand implements IdleCommand {
       interruption.stop = (reason) => kept.running.kill(reason);
       return kept;
     }
-    const running = await started(this.#commands, wanted, this.organizationId, interruption);
+    const running = await started(this.#commands, wanted, way, interruption);
     const begun: Begun = { running, environment };
     this.#begun = begun;
     void running.gone.then(() => this.#forget(begun));
