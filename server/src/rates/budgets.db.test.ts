@@ -285,6 +285,21 @@ test("a call that is given up while another process has the account reserves not
   await expect.poll(openReservations).toBe(1);
 });
 
+test("what a call used is written by a server that stops while another process has the account, once that has died", async () => {
+  const reserved = (await reserve({})) as Reserved;
+  const holder = await database.dedicated();
+  await holder.query("select pg_advisory_lock(hashtextextended('models ' || $1, 0))", [organizationId]);
+  reserved.settle({ tokens: 30, cost: 0 });
+  await sleep(100);
+  let isClosed = false;
+  const closing = both[0][Symbol.asyncDispose]().then(() => (isClosed = true));
+  await sleep(100);
+  expect(isClosed).toBe(false);
+  await holder.end();
+  await closing;
+  expect([await spentOf(organizationId), await openReservations()]).toEqual([30, 0]);
+});
+
 test("of the calls that wait while another process has the account, the first to come gets the room", async () => {
   tokensOfPlan = 150;
   const holder = await database.dedicated();
