@@ -1,7 +1,7 @@
 /** MCP servers that describe their tools otherwise than when an agent's version first listed them, over the wire. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { assistant, kindsOf, lastOf, openPlaces, places, rolesOf } from "./assistants.ts";
+import { assistant, kindsOf, lastOf, openPlaces, places, rolesOf, ticket, tried } from "./assistants.ts";
 import { PRICE, startChangingShop, type ChangingShop, type DescribedTool } from "./changing-shop.ts";
 import { beside, cli, cliJson } from "./command-line.ts";
 import { eventually, type Data } from "./client.ts";
@@ -42,6 +42,7 @@ const PINNED = `query ($id: ID!, $version: String, $isChanged: Boolean, $after: 
     nodes { version server name pinned { description inputSchema hints } pinnedAt trustedBy { id }
       change { hash seenAt described { description inputSchema hints } } }
     pageInfo { hasNextPage endCursor } } } }`;
+const RETRY = "mutation($id: ID!) { retryRun(input: {runId: $id}) { id } }";
 const TRUST = "mutation ($input: TrustToolsInput!) { trustTools(input: $input) { id } }";
 const pinsOf = async (id: string, more: object = {}): Promise<Data[]> => {
   const found: Data[] = [];
@@ -149,9 +150,7 @@ describe("a tool that changed", () => {
     expect(run.error).toMatchObject({ type: expect.stringMatching(/tool$/) });
     expect(shop.calls).toHaveLength(1);
     await trustAll(agentId);
-    const { retryRun } = await places.server.data("mutation($id: ID!) { retryRun(input: {runId: $id}) { id } }", {
-      id: run.id,
-    });
+    const { retryRun } = await places.server.data(RETRY, { id: run.id });
     expect(await until(places.server, retryRun.id, ...ENDED)).toMatchObject({ status: "completed", output: "Done" });
     expect(shop.calls).toHaveLength(2);
   });
@@ -168,12 +167,40 @@ describe("a tool that changed", () => {
     places.model.asked.length = 0;
     places.model.think = ({ body: { messages } }) =>
       messages.at(-1).content === "It costs 5." ? "Done" : toolCall("price", { id: "7" });
-    const { retryRun } = await places.server.data("mutation($id: ID!) { retryRun(input: {runId: $id}) { id } }", {
-      id: run.id,
-    });
+    const { retryRun } = await places.server.data(RETRY, { id: run.id });
     expect(await until(places.server, retryRun.id, ...ENDED)).toMatchObject({ status: "completed", output: "Done" });
     expect(rolesOf(0)).toEqual(["user", "assistant", "tool"]);
     expect(described()[0].description).toBe("A price in euros.");
+  });
+
+  test.each([
+    ["a retry", false],
+    ["the next try", true],
+  ])("%s lists again in time of its own, however long a person took to decide before", async (_, isTry) => {
+    const { server } = places;
+    const values = { tools: [allowing("price"), ticket({ approval: true })], limits: { seconds: 60 } };
+    const agentId = await agentOf(
+      server,
+      isTry ? tried([{ first: { set: { question: "?" } } }], values, 1) : assistant(values),
+    );
+    await runOnce(agentId);
+    shop.tools = () => [{ ...PRICE, description: "A price in euros." }];
+    places.model.replies = [
+      toolCall("createTicket", { title: "A" }),
+      status(500),
+      toolCall("price", { id: "7" }),
+      "Done",
+    ];
+    places.model.think = undefined;
+    const run = await ran(server, agentId, { question: "How much?" });
+    await server.clock.advance(3_600_000);
+    await trustAll(agentId);
+    await decide(server, run.id, "approve");
+    const over = await until(server, run.id, ...ENDED);
+    if (isTry) return expect(over).toMatchObject({ status: "completed", output: "Done" });
+    expect(over.error).toMatchObject({ type: expect.stringMatching(/communication$/) });
+    const { retryRun } = await server.data(RETRY, { id: run.id });
+    expect(await until(server, retryRun.id, ...ENDED)).toMatchObject({ status: "completed", output: "Done" });
   });
 
   test("no person is asked about a call of it", async () => {

@@ -80,7 +80,8 @@ export class Assistant {
     const { limits, answer } = this.#body;
     this.#until = limits.seconds && this.#since() + limits.seconds * 1_000;
     const forms = step.state.assistant?.forms ?? (await agentForms(this.#frame, this.#body));
-    const listing: OwnStep = (what, work) => this.#own(what, (own) => this.#inTime(own, this.#until, work));
+    const listing: OwnStep = (what, work) =>
+      this.#own(what, (own) => this.#inTime(own, this.#untilOfList(own.step), work));
     this.#tools = await offeredTools(this.#body, forms, (server, index) =>
       listTools(listing, this.#reach.mcp, server, index),
     );
@@ -251,6 +252,14 @@ export class Assistant {
     if ((shown?.[limit] ?? 0) >= granted) return;
     step.input = { ...this.#asked, granted: { ...this.#granted } };
     execution.journal.touch(step);
+  }
+
+  /** A list that is made again, amid a conversation, has time of its own: what people took or added is counted only after it. */
+  #untilOfList({ startedAt }: JournalStep): number | undefined {
+    const { seconds } = this.#body.limits;
+    const firsts = [keyOfModel(1), ...Object.keys(MAX_LIMITS).map((limit) => keyOfLimit(limit as LimitName, 0))];
+    const isAgain = firsts.some((key) => this.#isBegun(key));
+    return isAgain && seconds !== undefined ? Math.max(this.#until!, startedAt + seconds * 1_000) : this.#until;
   }
 
   #late(): string {
