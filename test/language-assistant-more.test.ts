@@ -2,10 +2,22 @@
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
-import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket, tried } from "./assistants.ts";
+import {
+  ask,
+  assistant,
+  connect,
+  kindsOf,
+  lastOf,
+  ok,
+  openPlaces,
+  places,
+  ticket,
+  tried,
+  workOf,
+} from "./assistants.ts";
 import type { Data } from "./client.ts";
-import { ended, status, toolCall, toolCalls } from "./llm-service.ts";
-import { agentOf, decide, ENDED, ran, readRun, until } from "./runs.ts";
+import { ended, status, toolCall, toolCalls, type Reply } from "./llm-service.ts";
+import { agentOf, CANCEL, DECIDE, decide, ENDED, ran, readRun, until } from "./runs.ts";
 
 openPlaces();
 
@@ -232,6 +244,36 @@ describe("a decision about a limit", () => {
     expect(places.endpoint.seen).toHaveLength(3);
   });
 
+  test("counts once if it comes twice, and together with a cancel or the task's timeout either it or that counts", async () => {
+    const { server } = places;
+    const { work } = workOf({ tools: [ticket()], limits: { iterations: 1 }, onLimit: "ask" });
+    const agentId = await agentOf(server, `do: ${JSON.stringify([{ work: { ...work, timeout: { after: "PT1H" } } }])}`);
+    tickets(1);
+    const rivals: ((id: string, approvalId: string) => Promise<unknown>)[] = [
+      (_, approvalId) => server.graphql(DECIDE, { input: { approvalId, decision: "approve" } }),
+      (_, approvalId) => server.graphql(DECIDE, { input: { approvalId, decision: "reject" } }),
+      (id) => server.graphql(CANCEL, { id }),
+      () => server.clock.advance(3_600_000),
+    ];
+    for (const rival of [...rivals, ...rivals, ...rivals]) {
+      places.model.asked.length = 0;
+      const { id, approvals } = await ran(server, agentId, { question: "Open a ticket" });
+      const [{ id: approvalId }] = approvals.nodes;
+      const approve = { input: { approvalId, decision: "approve" } };
+      const [{ errors }] = await Promise.all([server.graphql(DECIDE, approve), rival(id, approvalId)]);
+      const { status: end, approvals: after } = await until(server, id, ...ENDED);
+      expect(after.nodes).toHaveLength(1);
+      expect(["approved", ...(errors ? ["rejected", "withdrawn"] : [])]).toContain(after.nodes[0].status);
+      if (errors) expect(end).not.toBe("completed");
+      expect(places.model.asked.length).toBeLessThanOrEqual(errors ? 1 : 2);
+      if (rival === rivals[0]) expect([end, errors, places.model.asked.length]).toEqual(["completed", undefined, 2]);
+    }
+    expect(new Set(places.endpoint.seen.map(({ headers }) => headers["idempotency-key"])).size).toBe(
+      places.endpoint.seen.length,
+    );
+    expect(places.endpoint.seen).toHaveLength(3 * rivals.length);
+  });
+
   test("cannot raise a budget: nobody is asked where that is spent", async () => {
     await connect("little", { limits: { tokensPerDay: 500 } });
     tickets(3);
@@ -292,6 +334,67 @@ describe("what a person granted holds when the run is loaded again", () => {
     const over = await until(places.server, run.id, ...ENDED, "paused");
     expect(over).toMatchObject({ status: "completed", output: "Done" });
     expect(places.model.asked[2]!.key).toBe(places.model.asked[1]!.key);
+  });
+});
+
+describe("seconds that a person granted hold", () => {
+  /** Its first call was too late, and a person has approved an hour more. */
+  const granted = async (tools: object[], ...replies: Reply[]): Promise<Data> => {
+    places.endpoint.answer = "held";
+    places.model.replies = [toolCall("createTicket", { title: "A" }), ...replies];
+    const values = { tools: [ticket(), ...tools], limits: { seconds: 40 }, onLimit: "ask" };
+    const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
+    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(41_000);
+    await until(places.server, id, "paused");
+    await decide(places.server, id, "approve", { answer: { seconds: 3_600 } });
+    return { id };
+  };
+
+  test("for an agent whose run ends while this one is not in memory", async () => {
+    const handle = `rests-${Date.now()}`;
+    await agentOf(places.server, "do: [{rest: {wait: PT20S}}, {last: {set: {rested: true}}}]", handle);
+    const { id } = await granted([{ agent: { handle } }], toolCall(handle, {}), "Done");
+    const steps = async (): Promise<string[]> => kindsOf(await readRun(places.server, id));
+    await expect.poll(steps, { timeout: 20_000 }).toContain(`tool ${handle} running`);
+    await places.server.kill();
+    await places.server.restart(undefined, 21_000);
+    const over = await until(places.server, id, ...ENDED, "paused");
+    expect(over).toMatchObject({ status: "completed", output: "Done" });
+    expect(lastOf(2).content).toBe('{"rested":true}');
+  });
+
+  test("for a question that its endpoint puts off", async () => {
+    const { id } = await granted([], status(429, { "retry-after": "10" }), "Done");
+    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(2);
+    await places.server.kill();
+    await places.server.restart(undefined, 12_000);
+    const over = await until(places.server, id, ...ENDED, "paused");
+    expect(over).toMatchObject({ status: "completed", output: "Done", approvals: { nodes: [{ status: "approved" }] } });
+    expect(places.model.asked[2]!.key).toBe(places.model.asked[1]!.key);
+  });
+
+  test("from the question on that was too late: neither it nor those before it are asked again", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" }), () => undefined];
+    const values = { tools: [ticket()], limits: { seconds: 40 }, onLimit: "ask" };
+    const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
+    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(2);
+    await places.server.clock.advance(41_000);
+    await until(places.server, id, "paused");
+    places.model.replies = [toolCall("createTicket", { title: "B" }), "Done"];
+    await places.server.kill();
+    await places.server.restart();
+    const over = await decided({ id }, "approve", {}, [...ENDED, "paused"]);
+    expect(over).toMatchObject({ status: "completed", output: "Done", approvals: { nodes: [{ status: "approved" }] } });
+    expect(kindsOf(over).slice(1)).toEqual([
+      "model model completed",
+      "tool createTicket completed",
+      "model model failed",
+      "approval limit completed",
+      "model model completed",
+      "tool createTicket completed",
+      "model model completed",
+    ]);
   });
 });
 
