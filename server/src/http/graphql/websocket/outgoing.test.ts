@@ -23,18 +23,18 @@ async function open(budget: FairShare) {
   const [socket] = (await once(server, "connection")) as [WebSocket];
   client.on("error", () => {});
   await once(client, "open");
-  client.pause();
   const stream = (socket as unknown as { _socket: Socket })._socket;
   const unanswered = new Unanswered(arrivals, () => undefined);
   const outgoing = new Outgoing(socket, stream, createPieceWriter(realClock), unanswered);
   const owned = stack.move();
-  return { socket, stream, outgoing, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { client, socket, stream, outgoing, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Sends until the connection is closed; answers what then waited at most. */
 async function flood(budget: FairShare): Promise<{ waitedBytes: number; takenBytes: number }> {
   await using opened = await open(budget);
-  const { socket, stream, outgoing } = opened;
+  const { client, socket, stream, outgoing } = opened;
+  client.pause();
   const sent: Promise<void>[] = [];
   let [waitedBytes, takenBytes] = [0, 0];
   for (let count = 0; socket.readyState === WebSocket.OPEN && count < 900; count++) {
@@ -62,7 +62,8 @@ test("less where the budget has less", async () => {
 
 test("a thousand messages wait for a client that does not read; at one more it is closed", async () => {
   await using opened = await open(new FairShare(LIMITS.arrivingBytes));
-  const { socket, outgoing } = opened;
+  const { client, socket, outgoing } = opened;
+  client.pause();
   const waiting = new Set<Promise<void>>();
   const send = async (text: string): Promise<void> => {
     const sent = outgoing.send(text);
@@ -76,4 +77,21 @@ test("a thousand messages wait for a client that does not read; at one more it i
   expect(socket.readyState).toBe(WebSocket.OPEN);
   await send("x");
   expect(socket.readyState).not.toBe(WebSocket.OPEN);
+});
+
+test("short messages of one turn of the event loop are one write, in order with a large one between them", async () => {
+  await using opened = await open(new FairShare(LIMITS.arrivingBytes));
+  const { client, stream, outgoing } = opened;
+  const came: string[] = [];
+  client.on("message", (data: Buffer) => came.push(String(data)));
+  const messages = ["first", "second", "third", MESSAGE + MESSAGE, "last"];
+  const before = stream.bytesWritten;
+  const sent = messages.slice(0, 3).map((message) => outgoing.send(message));
+  // The socket has them, and the kernel none.
+  expect(stream.bytesWritten - stream.writableLength).toBe(before);
+  sent.push(...messages.slice(3).map((message) => outgoing.send(message)));
+  await Promise.all(sent);
+  expect(stream.writableLength).toBe(0);
+  while (came.length < messages.length) await once(client, "message");
+  expect(came).toEqual(messages);
 });

@@ -1,21 +1,22 @@
 /** The answers to graphql-ws's questions: who connects, and what answers an operation. */
-import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql";
+import { GraphQLError, type ExecutionArgs } from "graphql";
 import { makeServer, type Server } from "graphql-ws";
+import type { AnswerSize } from "../../../graphql/context/answer-size.ts";
+import type { ShownError } from "../../../graphql/documents/errors.ts";
 import type { Answer, Result } from "../../../graphql/requests/request.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { clientGone } from "../../connections/connections.ts";
 import type { Extra, WebSocketParts } from "./connection.ts";
 import { admitConnection, answerOperation, endOperation } from "./operations.ts";
+import type { Outgoing } from "./outgoing.ts";
 
-/** graphql-ws passes this on to `execute` and `subscribe`; by then the answer is made. */
-type Answered = ExecutionArgs & { answer: Exclude<Answer, { kind: "refused" }> };
-
-/** Its errors have their final form already, and `onNext` sends them as they are. */
-type Formatted = Result & ExecutionResult;
+/** graphql-ws passes this on to `execute` and `subscribe`; by then the answer is made. `results` are sent as it asks for them. */
+type Answered = ExecutionArgs & { results: Sending };
 
 export function createProtocol(parts: WebSocketParts): Server<Extra> {
   const { graphql } = parts;
-  const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
+  const shownErrors = new WeakMap<readonly GraphQLError[], ShownError[]>();
+  const resultsOf = (args: ExecutionArgs): AsyncGenerator<never> => (args as Answered).results;
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: LIMITS.connectionInitSeconds * 1_000,
     onConnect: (connection) => admitConnection(parts, connection),
@@ -28,21 +29,63 @@ export function createProtocol(parts: WebSocketParts): Server<Extra> {
       const answer = await answerOperation(parts, connection, id, payload);
       if (answer.kind !== "refused") {
         const { document, name } = answer.operation;
-        return { schema: graphql.schema, document, operationName: name ?? null, contextValue: {}, answer } as Answered;
+        const results = new Sending(connection.extra.outgoing, id, answer);
+        return { schema: graphql.schema, document, operationName: name ?? null, contextValue: {}, results } as Answered;
       }
       endOperation(parts, connection, id);
       const errors = answer.result.errors!.map(({ message }) => new GraphQLError(message));
-      shownErrors.set(errors, answer.result.errors);
+      shownErrors.set(errors, answer.result.errors!);
       return errors;
     },
     onComplete: (connection, id) => endOperation(parts, connection, id),
     onError: (_connection, _id, _payload, errors) => shownErrors.get(errors),
-    onNext: ({ extra }, _id, _payload, args, result) =>
-      extra.outgoing.hold(result as unknown as Result, (args as Answered).answer.size),
-    execute: (args) => ((args as Answered).answer as Answer & { kind: "result" }).result as Formatted,
-    subscribe: (args) => {
-      const { answer } = args as Answered;
-      return (answer.kind === "stream" ? answer.results : answer.result) as Formatted;
-    },
+    execute: resultsOf,
+    subscribe: resultsOf,
   });
+}
+
+/** Sends results whenever the next one is asked for, and yields none: graphql-ws would make JSON of each once more. */
+class Sending implements AsyncGenerator<never, void, void> {
+  readonly #outgoing: Outgoing;
+  readonly #id: string;
+  readonly #size: AnswerSize;
+  readonly #results: AsyncIterator<Result, void, void>;
+
+  constructor(outgoing: Outgoing, id: string, answer: Exclude<Answer, { kind: "refused" }>) {
+    this.#outgoing = outgoing;
+    this.#id = JSON.stringify(id);
+    this.#size = answer.size;
+    this.#results = answer.kind === "stream" ? answer.results : onlyOne(answer.result);
+  }
+
+  async next(): Promise<IteratorReturnResult<void>> {
+    for (;;) {
+      const { done, value } = await this.#results.next();
+      if (done) return OVER;
+      await this.#outgoing.sendNext(this.#id, value, this.#size);
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<void>> {
+    await this.#results.return?.();
+    return OVER;
+  }
+
+  throw(): Promise<IteratorReturnResult<void>> {
+    return this.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}
+
+const OVER = { done: true, value: undefined } as const;
+
+async function* onlyOne(result: Result): AsyncGenerator<Result, void, void> {
+  yield result;
 }
