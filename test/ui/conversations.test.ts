@@ -50,6 +50,9 @@ const assistant = (name: string, own: object = {}): object => ({
 });
 const doing = (...tasks: object[]): Promise<string> => agentOf(server, `do: ${JSON.stringify(tasks)}`);
 
+/** More than the page shows at once. */
+const LONG = `${"Greet Grace. ".repeat(2_000)}That is all.`;
+
 /** Makes the two turns of a run into so many, with a call in each but the last. */
 async function makeLong(runId: string, turns: number): Promise<void> {
   const client = await connectTo(server);
@@ -118,10 +121,49 @@ test("of a thousand turns the newest are shown first, older ones as one goes up,
   await expectEachLook(page, "a conversation of a thousand turns");
 });
 
+test("what has the focus stays in the page, and what was opened is open when one comes back to it", async () => {
+  model.replies = [toolCall("greeter", { who: "Grace" }), "All are greeted."];
+  const run = await ran(server, await doing(assistant("work", { instructions: "Be kind.", prompt: LONG })));
+  await makeLong(run["id"], 60);
+  await person.go(`/runs/${run["id"]}`);
+  const turns = page.getByRole("region", { name: "What work says" });
+  const answer = turns.getByText("All are greeted.", { exact: true });
+  await answer.waitFor();
+  await turns.focus();
+  await page.keyboard.press("Home");
+  const instructions = turns.getByText("Instructions", { exact: true });
+  await instructions.click();
+  await turns.getByRole("button", { name: "Show all 26,012 characters" }).click();
+  const call = turns.locator("details").nth(1);
+  await call.locator("summary").click();
+  const expectOpen = async (): Promise<void> => {
+    await turns.getByText("Be kind.", { exact: true }).waitFor();
+    await turns.getByText(/That is all\.$/).waitFor();
+    await turns.getByText('"greeting": "hello"').waitFor();
+  };
+  await expectOpen();
+
+  const opens = turns.getByRole("button", { name: /^Open step/ });
+  await opens.focus();
+  await page.keyboard.press("End");
+  await answer.waitFor();
+  await instructions.waitFor({ state: "detached" });
+  expect(await opens.evaluate((button) => button === document.activeElement)).toBe(true);
+  await page.keyboard.press("Home");
+  await expectOpen();
+
+  await turns.focus();
+  await page.keyboard.press("End");
+  await answer.waitFor();
+  await opens.waitFor({ state: "detached" });
+  await page.keyboard.press("Home");
+  await expectOpen();
+});
+
 test("a running conversation holds its newest turn in sight, until somebody scrolls up, and then offers it", async () => {
   const writing = new Writing();
   model.replies = [...Array.from({ length: 6 }, () => toolCall("greeter", { who: "Grace" })), writing.reply];
-  const id = await start(server, await doing(assistant("work")));
+  const id = await start(server, await doing(assistant("work", { prompt: LONG })));
   await person.go(`/runs/${id}`);
   const turns = page.getByRole("region", { name: "What work says" });
   await eventually(() => writing.count === 1);
@@ -143,11 +185,35 @@ test("a running conversation holds its newest turn in sight, until somebody scro
   await text.getByText(/(Even more\n){50}/).waitFor();
   expect(await turns.evaluate((all) => all.scrollTop)).toBe(top);
   await expectGoodLooks(page, "a conversation whose end is left");
-  await newest.press("Enter");
-  await newest.waitFor({ state: "detached" });
-  await expect.poll(leftBelow).toBeLessThanOrEqual(2);
+  const follow = async (): Promise<void> => {
+    await newest.press("Enter");
+    await newest.waitFor({ state: "detached" });
+    await expect.poll(leftBelow).toBeLessThanOrEqual(2);
+  };
+  await follow();
+  await turns.focus();
+  // The browser moves on after the key, and over what is done meanwhile.
+  const isThere = turns.evaluate((all) => new Promise((end) => all.addEventListener("scrollend", end, { once: true })));
+  await page.keyboard.press("Shift+Space");
+  await isThere;
+  await newest.waitFor();
+  await follow();
+  // A screen reader scrolls with no key and no pointer.
+  await turns.evaluate((all) => void (all.scrollTop -= 400));
+  await newest.waitFor();
+  await follow();
+
+  // Calls and texts stay open while the run goes on.
+  await turns.focus();
+  await page.keyboard.press("Home");
+  await turns.getByRole("button", { name: "Show all 26,012 characters" }).click();
+  const call = turns.locator("details").first();
+  await call.locator("summary").click();
+  await call.getByText('"greeting": "hello"').waitFor();
   writing.end();
   await expect.poll(() => page.title()).toContain("completed");
+  await call.getByText('"greeting": "hello"').waitFor();
+  await turns.getByText(/That is all\.$/).waitFor();
 });
 
 test("a long text that comes fast is drawn ten times a second at most, and only its end", async () => {

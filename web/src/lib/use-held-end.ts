@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useLayoutEffect, useState, type RefObject } from "react";
+import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 /** Keys that lead up. */
 const UP: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
@@ -6,13 +6,13 @@ const UP: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 const NEAR_PX = 2;
 
 /** `isLeft`: the end of what grows is not held in sight. */
-type Held = { isLeft: boolean; hold: () => void };
+type Held = { isHeld: boolean; isLeft: boolean; hold: () => void };
 
 type Options = {
   /** It grows. */
   isLive: boolean;
   isHeldAtFirst: boolean;
-  /** Where it is to be scrolled to. */
+  /** Where it is to be scrolled to. While it is held, nothing else may scroll it but a person and the browser. */
   end: () => number;
 };
 
@@ -22,9 +22,23 @@ type Options = {
  */
 export function useHeldEnd(scrolled: RefObject<HTMLElement | null>, { isLive, isHeldAtFirst, end }: Options): Held {
   const [isHeld, setIsHeld] = useState(isHeldAtFirst);
+  /** Where it was scrolled to here. */
+  const put = useRef<number>(undefined);
+  const isAtEnd = (): boolean => {
+    const { scrollTop, clientHeight, scrollHeight } = scrolled.current!;
+    return scrollHeight - clientHeight - scrollTop <= NEAR_PX;
+  };
+  /** By other keys, or by a screen reader, which needs none. The browser scrolls what became shorter, to its end. */
+  const isScrolled = (): boolean => {
+    const { scrollTop } = scrolled.current!;
+    const by = scrollTop - (put.current ?? scrollTop);
+    return by < -NEAR_PX ? !isAtEnd() : by > NEAR_PX && !isLive;
+  };
   // With each drawing: it may have grown.
   useLayoutEffect(() => {
-    if (isHeld) scrolled.current!.scrollTo({ top: end() });
+    if (!isHeld || isScrolled()) return;
+    scrolled.current!.scrollTo({ top: end() });
+    put.current = scrolled.current!.scrollTop;
   });
   const acted = useEffectEvent((event: Event): void => {
     const isUp =
@@ -34,8 +48,9 @@ export function useHeldEnd(scrolled: RefObject<HTMLElement | null>, { isLive, is
     if (isUp || !isLive) setIsHeld(false);
   });
   const moved = useEffectEvent((): void => {
-    const { scrollTop, clientHeight, scrollHeight } = scrolled.current!;
-    if (isLive && scrollHeight - clientHeight - scrollTop <= NEAR_PX) setIsHeld(true);
+    if (isScrolled()) setIsHeld(false);
+    else if (isAtEnd()) put.current = scrolled.current!.scrollTop;
+    if (isLive && isAtEnd()) setIsHeld(true);
   });
   useEffect(() => {
     const element = scrolled.current!;
@@ -47,5 +62,9 @@ export function useHeldEnd(scrolled: RefObject<HTMLElement | null>, { isLive, is
     element.addEventListener("scroll", () => moved(), listening);
     return () => ending.abort();
   }, [scrolled]);
-  return { isLeft: isLive && !isHeld, hold: () => setIsHeld(true) };
+  const hold = (): void => {
+    put.current = undefined;
+    setIsHeld(true);
+  };
+  return { isHeld, isLeft: isLive && !isHeld, hold };
 }

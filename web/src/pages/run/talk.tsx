@@ -1,9 +1,19 @@
 /** The messages and turns of a conversation. Only those near what is seen are in the page: there may be a thousand. */
-import { useCallback, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
-import { useVirtualizer } from "@tanstack/react-virtual";
+import {
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type FocusEvent,
+  type KeyboardEvent,
+  type RefObject,
+} from "react";
+import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } from "@tanstack/react-virtual";
 import { Button } from "@mantine/core";
 import { Loading } from "../../components/loading.tsx";
 import { useHeldEnd } from "../../lib/use-held-end.ts";
+import { OpenedContext, useOpened } from "../../lib/use-opened.ts";
 import classes from "./conversation.module.css";
 import { ModelTurn, Words } from "./model-turn.tsx";
 import type { RunView } from "./run-view.ts";
@@ -46,13 +56,15 @@ type Props = {
 export function Talk({ name, isLive, opening, turns, asks, view, said, now, onChoose }: Props) {
   const items = useMemo(() => itemsOf(opening, turns, asks), [opening, turns, asks]);
   const scrolled = useRef<HTMLElement>(null);
-  const { virtualizer, goTo } = useItems(items, scrolled);
-  const { isLeft, hold } = useHeldEnd(scrolled, {
+  const openedIn = useOpenedIn();
+  const { virtualizer, goTo, keep } = useItems(items, scrolled);
+  const { isHeld, isLeft, hold } = useHeldEnd(scrolled, {
     isLive,
     isHeldAtFirst: true,
     // An answer is read from its beginning.
     end: () => (isLive ? virtualizer.getTotalSize() : (virtualizer.measurementsCache.at(-1)?.start ?? 0)),
   });
+  useLayoutEffect(() => adjust(virtualizer, !isHeld), [virtualizer, isHeld]);
   return (
     <div className={classes["talk"]}>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- keys that scroll */}
@@ -61,6 +73,7 @@ export function Talk({ name, isLive, opening, turns, asks, view, said, now, onCh
         className={classes["scrolled"]}
         aria-label={`What ${name} says`}
         onKeyDown={goTo}
+        onFocus={keep}
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it
         tabIndex={0}
       >
@@ -70,13 +83,16 @@ export function Talk({ name, isLive, opening, turns, asks, view, said, now, onCh
               key={key}
               ref={virtualizer.measureElement}
               data-index={index}
+              data-key={key}
               data-role={roleOf(items[index]!)}
               aria-posinset={index + 1}
               aria-setsize={isLive ? -1 : items.length}
               className={classes["turn"]}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <Shown item={items[index]!} {...{ view, said, now, onChoose }} />
+              <OpenedContext value={openedIn(items[index]!.key)}>
+                <Shown item={items[index]!} {...{ view, said, now, onChoose }} />
+              </OpenedContext>
             </li>
           ))}
         </ol>
@@ -90,8 +106,28 @@ export function Talk({ name, isLive, opening, turns, asks, view, said, now, onCh
   );
 }
 
-/** The items near what is seen, and the keys that lead to both ends. */
+/** Lets an item that changes its height above what is seen move that, or not: what is held is moved by nothing else. */
+function adjust(virtualizer: Virtualizer<HTMLElement, Element>, isWanted: boolean): void {
+  virtualizer.shouldAdjustScrollPositionOnItemSizeChange = isWanted ? undefined : () => false;
+}
+
+/** The names of what is open in each item, by its key. */
+function useOpenedIn(): (key: string) => Set<string> {
+  const [all] = useState(() => new Map<string, Set<string>>());
+  return (key) => {
+    const opened = all.get(key) ?? new Set();
+    all.set(key, opened);
+    return opened;
+  };
+}
+
+/** The items near what is seen and the one that has the focus, and the keys that lead to both ends. */
 function useItems(items: readonly Item[], scrolled: RefObject<HTMLElement | null>) {
+  /** The key of the item with the focus. It stays in the page: the focus would be lost, and the keys that scroll with it. */
+  const focused = useRef<string>(undefined);
+  const keep = ({ target }: FocusEvent): void => {
+    focused.current = target.closest<HTMLElement>("[data-key]")?.dataset["key"];
+  };
   const virtualizer = useVirtualizer({
     count: items.length,
     getScrollElement: () => scrolled.current,
@@ -100,6 +136,15 @@ function useItems(items: readonly Item[], scrolled: RefObject<HTMLElement | null
     initialOffset: () => items.length * TURN_PX,
     gap: GAP_PX,
     overscan: MORE,
+    rangeExtractor: useCallback(
+      (range: Range) => {
+        const near = defaultRangeExtractor(range);
+        const { current } = focused;
+        const at = current === undefined ? -1 : items.findIndex(({ key }) => key === current);
+        return at < 0 || near.includes(at) ? near : [...near, at].toSorted((a, b) => a - b);
+      },
+      [items],
+    ),
     // Within it, lines that are drawn with others' heights would be a loop to the browser.
     useAnimationFrameWithResizeObserver: true,
   });
@@ -110,7 +155,7 @@ function useItems(items: readonly Item[], scrolled: RefObject<HTMLElement | null
     if (event.key === "Home") virtualizer.scrollToIndex(0, { align: "start" });
     else virtualizer.scrollToIndex(items.length - 1, { align: "end" });
   };
-  return { virtualizer, goTo };
+  return { virtualizer, goTo, keep };
 }
 
 function itemsOf(opening: Opening | undefined, turns: readonly Turn[], asks: readonly LimitAsk[]): Item[] {
@@ -157,12 +202,15 @@ const AskedForMore = ({ ask: { step, limit }, said }: { ask: LimitAsk; said: str
   </>
 );
 
-const Instructions = ({ text }: { text: string }) => (
-  <details>
-    <summary className="dim">Instructions</summary>
-    <Words text={text} />
-  </details>
-);
+function Instructions({ text }: { text: string }) {
+  const [isOpen, open] = useOpened("instructions");
+  return (
+    <details open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
+      <summary className="dim">Instructions</summary>
+      <Words text={text} />
+    </details>
+  );
+}
 
 const ROLES: Readonly<Record<string, string>> = { system: "Instructions", user: "Asked", assistant: "Model" };
 

@@ -1,5 +1,4 @@
 /** A tool call in an assistant's conversation, folded: with what it was called, and what it answered. */
-import { useState } from "react";
 import { Link } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
 import type { StepRowFragment } from "../../api/documents.ts";
@@ -12,6 +11,7 @@ import { StatusMark } from "../../components/status-mark.tsx";
 import { shortId } from "../../lib/ids.ts";
 import type { Status } from "../../lib/statuses.ts";
 import { durationText } from "../../lib/times.ts";
+import { useOpened } from "../../lib/use-opened.ts";
 import classes from "./conversation.module.css";
 import { tookOf } from "./spans.ts";
 import type { Call } from "./turns.ts";
@@ -32,13 +32,13 @@ type Props = {
 };
 
 export function ToolCall({ wish, call, said, now, onChoose }: Props) {
-  const [isOpen, setIsOpen] = useState(false);
+  const [isOpen, open] = useOpened(wish.id);
   const { tool, question } = call ?? {};
   const took = tool && tookOf(tool, now);
   const decision = question && (said.get(question.number) ?? (question.finishedAt ? undefined : "waits for a person"));
   const given = typeof wish.arguments === "string" ? wish.arguments : JSON.stringify(wish.arguments);
   return (
-    <details className={classes["call"]} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+    <details className={classes["call"]} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
       <summary>
         <StatusMark status={statusOf(call)} isBare />
         <code>{wish.name}</code>
