@@ -123,6 +123,83 @@ test("of an assistant's input, what people granted does not go on: its kept deci
   expect(steps[0]!.input).toBe(input);
 });
 
+test("of an assistant's answer, what another call has brought is kept, however late; what depends on the step is not", () => {
+  const call = (number: number, key: string, from: number, to: number, more: Partial<JournalStep> = {}): JournalStep =>
+    step(number, `work#1/steps/${key}#1`, { startedAt: from, finishedAt: to, ...more });
+  const steps = [
+    step(1, "work#1", { kind: "assistant", status: "cancelled" }),
+    call(2, "model-1", 1, 2),
+    call(3, "tool-1-1", 3, 9, { status: "cancelled" }),
+    call(4, "approval-1-2", 3, 5),
+    call(5, "approval-1-3", 3, 9, { status: "cancelled" }),
+    call(6, "tool-1-2", 5, 7),
+    call(7, "tool-1-4", 3, 8, { status: "failed" }),
+    call(8, "tool-1-5", 3, 8, { status: "failed", state: { reached: "seconds" } }),
+    call(9, "tool-11-2", 3, 8),
+  ];
+  const names = (from: JournalStep): string[] => keep({ steps, failed: undefined }, from, 10).map(({ name }) => name);
+  expect(names(steps[2]!)).toEqual(["work", "model-1", "approval-1-2", "tool-1-2", "tool-1-4"]);
+  expect(names(steps[3]!)).toEqual(["work", "model-1", "tool-1-1", "tool-1-4"]);
+  expect(names(steps[1]!)).toEqual(["work"]);
+});
+
+describe("an assistant that ended with an error of its own goes on", () => {
+  const own = (number: number, key: string, more: Partial<JournalStep> = {}): JournalStep =>
+    step(number, `work#1/steps/${key}#1`, { startedAt: number, kind: key.split("-")[0]!, ...more });
+  const cut = { status: "failed", state: { reached: "seconds" } } as const;
+  const answer = [own(2, "model-1"), own(3, "tool-1-1"), own(4, "model-2")];
+  test.each<[string, string, JournalStep[], string | undefined]>([
+    ["at itself, before its first question", "limit", [], "work#1"],
+    ["at the question that a limit ended", "limit", [...answer.slice(0, 2), own(4, "model-2", cut)], "model-2"],
+    [
+      "at the first call that a limit ended",
+      "limit",
+      [...answer, own(5, "tool-2-1"), own(6, "tool-2-2", cut)],
+      "tool-2-2",
+    ],
+    [
+      "at a question that a person refused",
+      "limit",
+      [...answer, own(5, "limit-tokens-1", { output: { approved: false } })],
+      "limit-tokens-1",
+    ],
+    [
+      "behind one that a person approved",
+      "limit",
+      [...answer, own(5, "limit-tokens-1", { output: { approved: true } })],
+      undefined,
+    ],
+    [
+      "at its last question, after calls that failed",
+      "tool",
+      [...answer, own(5, "tool-2-1", { status: "failed" })],
+      "model-2",
+    ],
+    ["behind all that is over", "limit", answer, undefined],
+    ["behind all that is over, after another error", "expression", answer, undefined],
+    [
+      "by the time: another conversation came before",
+      "tool",
+      [own(2, "model-1", { startedAt: 8 }), own(3, "model-2")],
+      "model-1",
+    ],
+  ])("%s", (_, type, steps, key) => {
+    const error = { type: `https://example.com/${type}` } as JournalStep["error"];
+    const failed = step(1, "work#1", { kind: "assistant", status: "failed", error });
+    const from = firstStep({ steps: [failed, ...steps], failed }, undefined);
+    expect(from?.key.replace(/^work#1\/steps\/(.*)#1$/, "$1")).toBe(key);
+  });
+});
+
+test("an assistant's seconds go on from the step at which it goes on, and begin again behind all of its steps", () => {
+  const conversation = { hash: "a", since: 10 };
+  const failed = step(1, "work#1", { kind: "assistant", status: "failed", state: { conversation } });
+  const question = step(2, "work#1/steps/model-1#1", { kind: "model", startedAt: 15 });
+  const sinceOf = (from: JournalStep | undefined): number | undefined =>
+    keep({ steps: [failed, question], failed }, from, 100)[0]!.state.conversation?.since;
+  expect([sinceOf(question), sinceOf(undefined)]).toEqual([95, undefined]);
+});
+
 /** Which of the steps that were stopped are open again, before the step that is done first. */
 const openAgain = (steps: JournalStep[], from: number): string[] =>
   keep(

@@ -1,18 +1,30 @@
 /** The part of the old run's journal that a retried run keeps. */
+import { lastSegment } from "../../definition/workflow-error.ts";
 import { badInput, shortened } from "../../lib/errors.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
 import type { JournalStep, StepState } from "./loaded-run.ts";
-import { allAround, enclosing, isOwn, isWithin, keyOfTask, roundInside, wayInto } from "./step-keys.ts";
+import {
+  allAround,
+  areBeside,
+  enclosing,
+  isOwn,
+  isQuestionOfLimit,
+  isWithin,
+  keyOfTask,
+  roundInside,
+  wayInto,
+} from "./step-keys.ts";
 
 /** `failed`: the step whose error ended the old run; none if the error came from the run's own output. */
 export type OldSteps = { steps: JournalStep[]; failed: JournalStep | undefined };
 
 /**
- * The first step to run again: by default the one that failed or was stopped. Undefined if all steps have results: what
+ * The first step to run again: by default the one that failed or was stopped. Undefined if all that is needed has results: what
  * comes after them is run, or only the run's output is made again. Throws BAD_USER_INPUT.
  */
 export function firstStep({ steps, failed }: OldSteps, wanted: number | undefined): JournalStep | undefined {
-  if (wanted === undefined && steps.length > 0) return firstStopped(steps, failed?.key ?? "") ?? failed;
+  if (wanted === undefined && steps.length > 0)
+    return firstStopped(steps, failed?.key ?? "") ?? (failed?.kind === "assistant" ? stopOf(failed, steps) : failed);
   const found = steps.find(({ number }) => number === wanted);
   if (!found) {
     const message = wanted === undefined ? "the run has no steps: start a new run" : `the run has no step ${wanted}`;
@@ -48,6 +60,25 @@ function firstStopped(steps: JournalStep[], within: string): JournalStep | undef
   const around = allAround(stopped);
   return stopped.find(({ key }) => !around.has(key));
 }
+
+/**
+ * Where an assistant goes on that ended with an error of its own: at the question to a person who refused more, at the question or the
+ * first of the calls that a limit ended, at the last question after calls that went wrong. Undefined: behind all of its steps.
+ */
+function stopOf(assistant: JournalStep, steps: JournalStep[]): JournalStep | undefined {
+  const own = steps
+    .filter(({ key }) => isOwn(key) && keyOfTask(key) === assistant.key)
+    .toSorted((a, b) => a.startedAt - b.startedAt || a.number - b.number);
+  const last = own.at(-1);
+  if (!last) return assistant;
+  if (isQuestionOfLimit(last.key)) return isApproved(last) ? undefined : last;
+  const model = own.findLastIndex(({ kind }) => kind === "model");
+  const type = lastSegment(assistant.error?.type ?? "");
+  if (type === "tool" || own[model]?.status === "failed") return own[model];
+  return type === "limit" ? own.slice(model + 1).find(({ state }) => state.reached !== undefined) : undefined;
+}
+
+const isApproved = ({ output }: JournalStep): boolean => isObject(output) && output["approved"] === true;
 
 const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.startsWith(`${step.key}/`);
 
@@ -88,12 +119,15 @@ export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined,
 
 /**
  * Rows have the order in which they were first reached. The own steps of one task may be reached in another order by the next
- * try, which opens some again and finds new ones: what was over when `from` began came before it.
+ * try, which opens some again and finds new ones: what was over when `from` began came before it. What another call of the same
+ * answer has brought is kept, too, unless a limit cut it off.
  */
 function isBefore(step: JournalStep, from: JournalStep): boolean {
   const isEarlier = step.number < from.number;
   if (step === from || !isOwn(from.key) || !isOwn(step.key) || keyOfTask(step.key) !== keyOfTask(from.key))
     return isEarlier;
+  const isOver = (step.status === "completed" || step.status === "failed") && step.state.reached === undefined;
+  if (isOver && areBeside(step.key, from.key)) return true;
   if (isEarlier) return step.startedAt <= from.startedAt;
   return step.finishedAt !== null && step.finishedAt <= from.startedAt;
 }

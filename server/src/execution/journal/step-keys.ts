@@ -27,6 +27,17 @@ export const ownKey = (key: string): string => `${key}/${OWN}/`;
 export const keyOfTask = (key: string): string => key.split(`/${OWN}/`, 1)[0]!;
 export const isOwn = (key: string): boolean => key.includes(`/${OWN}/`);
 
+/** `limit-tokens-1#1`: an assistant's question to a person about a limit. */
+export const isQuestionOfLimit = (key: string): boolean => key.includes(`/${OWN}/limit-`);
+
+/** Whether two are calls, or questions about them, in the same answer of an assistant's model: neither depends on the other. */
+export function areBeside(one: string, other: string): boolean {
+  const [first, second] = [CALL.exec(one), CALL.exec(other)];
+  return first !== null && second !== null && first[1] === second[1] && first[2] !== second[2];
+}
+/** `tool-2-1#1` or `approval-2-1#1`, by the number of the answer and that of the call. */
+const CALL = /\/(?:tool|approval)-(\d+)-(\d+)#\d+$/;
+
 /** Whether this part of a key, or its absence (empty), leads into a list that is run in this way. */
 export const leadsInto = (part: string, way: Way): boolean =>
   PARTS[way] === "number" ? /^\d+$/.test(part) : PARTS[way] === part;
