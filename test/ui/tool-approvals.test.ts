@@ -44,10 +44,12 @@ const working = (tool: object): Promise<string> => {
   return agentOf(server, `do: ${JSON.stringify([{ work }])}`);
 };
 const GREETS = { agent: { handle: "greeter", description: "Greets.", approval: true } };
+/** Nobody sees them; a tool does. */
+const HIDDEN = "\u202e\u{e0041}";
 const cards = () => page.getByRole("region", { name: /^Approval: May/ });
 
 test("of two calls at once one is made with what a person changed, and one that is rejected is not", async () => {
-  model.replies = [toolCalls(["greeter", { who: "Grace" }], ["greeter", { who: "Him" }]), "Done."];
+  model.replies = [toolCalls(["greeter", { who: "Grace" }], ["greeter", { who: `Him${HIDDEN}` }]), "Done."];
   const run = await ran(server, await working(GREETS));
   await person.go(`/runs/${run["id"]}`);
   await expect.poll(() => cards().count()).toBe(2);
@@ -55,6 +57,9 @@ test("of two calls at once one is made with what a person changed, and one that 
   expect(await first.getByLabel("Who").inputValue()).toBe("Grace");
   // The form says all of the call: it stands there once.
   expect(await first.getByText("arguments").count()).toBe(0);
+  // A form can't show all of the other: it is JSON.
+  expect(await second.getByLabel("Arguments").inputValue()).toContain(String.raw`"Him\u202e\udb40\udc41"`);
+  await second.getByText("Characters that nobody sees stand there by their numbers.").waitFor();
   await first.getByLabel("Who").fill("Ada");
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -83,6 +88,7 @@ test("of two calls at once one is made with what a person changed, and one that 
   await rejected.locator("summary").click();
   await rejected.getByText(/rejected: “Not him”/).waitFor();
   await rejected.getByText("Not called.").waitFor();
+  await rejected.getByText(String.raw`Him\u{202e}\u{e0041}`, { exact: true }).waitFor();
 });
 
 test("arguments that no form can say are changed as JSON, in the inbox and by keyboard", async () => {
@@ -90,13 +96,13 @@ test("arguments that no form can say are changed as JSON, in the inbox and by ke
   const call = { method: "post", endpoint: `${endpoint.url}/orders`, body: "${ $arguments }" };
   const http = { name: "order", description: "Orders.", parameters, call, approval: true };
   endpoint.answer = { headers: { "content-type": "application/json" }, body: '{"ok": true}' };
-  model.replies = [toolCall("order", { order: { count: 2 } }), "Ordered."];
+  model.replies = [toolCall("order", { order: { count: 2, note: `Now${HIDDEN}` } }), "Ordered."];
   const { id } = await ran(server, await working({ http }));
   await person.go("/approvals");
   await page.getByRole("button", { name: "May order be called?" }).press("Enter");
   const card = page.getByRole("region", { name: "Approval: May order be called?" });
   const given = card.getByLabel("Arguments");
-  expect(JSON.parse(await given.inputValue())).toEqual({ order: { count: 2 } });
+  expect(await given.inputValue()).toContain(String.raw`"Now\u202e\udb40\udc41"`);
   await expectEachLook(page, "arguments as JSON");
   await given.fill('{"order": {"count": 3}');
   await card.getByRole("button", { name: "Approve" }).press("Enter");

@@ -1,4 +1,5 @@
 import { ExactNumber } from "../lib/exact-number.ts";
+import { showInvisible, showInvisibleInJson } from "../lib/invisible.ts";
 import { isObject, type Json } from "../lib/json.ts";
 import classes from "./json-table.module.css";
 import { LongText } from "./long-text.tsx";
@@ -7,7 +8,10 @@ import { LongText } from "./long-text.tsx";
 const DEEPEST = 3;
 const MOST = 50;
 
-/** An object as lines of names and values, those within it as well; anything else as JSON. */
+/**
+ * An object as lines of names and values, those within it as well; anything else as JSON. People decide by what they read here: so
+ * characters that nobody sees are shown.
+ */
 export function JsonTable({ value, depth = 1 }: { value: unknown; depth?: number }) {
   const json = value as Json;
   const entries = isObject(json) ? Object.entries(json) : undefined;
@@ -17,7 +21,7 @@ export function JsonTable({ value, depth = 1 }: { value: unknown; depth?: number
     <dl className={classes["table"]}>
       {entries.map(([name, one]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{showInvisible(name)}</dt>
           <dd>
             <Value value={one} label={name} depth={depth} />
           </dd>
@@ -28,10 +32,12 @@ export function JsonTable({ value, depth = 1 }: { value: unknown; depth?: number
 }
 
 function Value({ value, label, depth }: { value: Json; label: string; depth: number }) {
-  if (typeof value !== "object" || value instanceof ExactNumber) return <LongText text={String(value)} />;
+  if (typeof value !== "object" || value instanceof ExactNumber)
+    return <LongText text={String(value)} written={showInvisible} />;
   if (value === null) return <span className="dim">null</span>;
   if (isObject(value) && depth < DEEPEST) return <JsonTable value={value} depth={depth + 1} />;
-  if (Array.isArray(value) && value.length > 0 && value.length <= MOST && value.every(isPlain)) return value.join(", ");
+  if (Array.isArray(value) && value.length > 0 && value.length <= MOST && value.every(isPlain))
+    return showInvisible(value.join(", "));
   return <JsonText value={value} label={label} />;
 }
 
@@ -45,6 +51,6 @@ const isPlain = (value: Json): boolean =>
 const JsonText = ({ value, label }: { value: Json; label: string }) => (
   // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- see above
   <pre className={classes["json"]} tabIndex={0} aria-label={label}>
-    <LongText text={JSON.stringify(value, null, 2)} />
+    <LongText text={JSON.stringify(value, null, 2)} written={showInvisibleInJson} />
   </pre>
 );

@@ -1,5 +1,5 @@
 /** A question to a person: what it is about, the form, and the decision. Afterwards: who decided what. */
-import { useEffect, useEffectEvent, useRef, useState, type RefObject } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useState, type RefObject } from "react";
 import { Button, Textarea } from "@mantine/core";
 import type { ApprovalCardFragment, Decision } from "../../api/documents.ts";
 import { VERBS } from "../../api/decisions.ts";
@@ -11,6 +11,7 @@ import { JsonTable } from "../../components/json-table.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Time } from "../../components/time.tsx";
+import { hasInvisible, showInvisible, showInvisibleInJson } from "../../lib/invisible.ts";
 import { isObject, objectIn, problemInObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { useKeys } from "../../lib/use-keys.ts";
 import { canSay, valuesFrom, type FormField, type Values } from "../values.ts";
@@ -50,7 +51,7 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
     >
       {!isInList && <Head approval={approval} />}
       <div className={isInList ? classes["below"] : undefined}>
-        <h2 className={isInList ? "visually-hidden" : classes["question"]}>{question}</h2>
+        <h2 className={isInList ? "visually-hidden" : classes["question"]}>{showInvisible(question)}</h2>
         {isInList && assignee && <p className="dim">For {assignee}</p>}
         {/* Said when it is decided while somebody looks. */}
         <div role="status">
@@ -154,7 +155,7 @@ type Asked = {
   answerOf: (values: JsonObject) => Json;
 };
 
-/** The form of an answer, or that of a tool call's arguments, which is empty if it can't say all of them. */
+/** The form of an answer, or that of a tool call's arguments, which is empty if it can't say or can't show all of them. */
 function askedOf({ answerFields, toolCall }: ApprovalCardFragment): Asked {
   if (!toolCall)
     return {
@@ -163,7 +164,8 @@ function askedOf({ answerFields, toolCall }: ApprovalCardFragment): Asked {
       answerOf: (values) => values,
     };
   const { argumentFields } = toolCall;
-  const fields = canSay(argumentFields, toolCall.arguments) ? argumentFields : [];
+  const isShown = !hasInvisible(JSON.stringify(toolCall.arguments));
+  const fields = isShown && canSay(argumentFields, toolCall.arguments) ? argumentFields : [];
   return {
     fields,
     initial: (answer) => valuesFrom(fields, argumentsIn(answer) ?? toolCall.arguments),
@@ -176,7 +178,7 @@ type FormProps = Pick<Props, "approval" | "onMade"> & { hasKeys: boolean; card: 
 /** Begins with the answers of a decision that was taken back or refused. */
 function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
   const { id, question } = approval;
-  const { fields, initial, answerOf } = askedOf(approval);
+  const { fields, initial, answerOf } = useMemo(() => askedOf(approval), [approval]);
   const keyOf = (key: string) => hasKeys && <Key>{key}</Key>;
   const { decisions } = useApi();
   const [kept] = useState(() => decisions.keptOf(id));
@@ -232,8 +234,8 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
 }
 
 /**
- * The arguments of a tool call that no form can say, as JSON: they are sent if they were changed. `isWrong` shows why they can't be,
- * and puts the focus there.
+ * The arguments of a tool call that no form can say or show, as JSON: they are sent if they were changed. `isWrong` shows why they
+ * can't be, and puts the focus there.
  */
 function useArguments(
   toolCall: ApprovalCardFragment["toolCall"],
@@ -241,10 +243,11 @@ function useArguments(
   kept: Json | undefined,
 ) {
   const given = toolCall && fields.length === 0 ? toolCall.arguments : undefined;
-  const [before] = useState(() => (given === undefined ? "" : JSON.stringify(given, null, 2)));
+  const [before] = useState(() => (given === undefined ? "" : jsonOf(given)));
+  const [isRewritten] = useState(() => given !== undefined && before !== JSON.stringify(given, null, 2));
   const [text, setText] = useState(() => {
     const mine = argumentsIn(kept);
-    return mine === undefined ? before : JSON.stringify(mine, null, 2);
+    return mine === undefined ? before : jsonOf(mine);
   });
   const [tries, setTries] = useState(0);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -263,7 +266,7 @@ function useArguments(
       <Textarea
         ref={area}
         label="Arguments"
-        description="The tool is called with this JSON object."
+        description={`The tool is called with this JSON object.${isRewritten ? " Characters that nobody sees stand there by their numbers." : ""}`}
         minRows={2}
         maxRows={16}
         autosize
@@ -276,6 +279,8 @@ function useArguments(
     ),
   };
 }
+
+const jsonOf = (value: Json): string => showInvisibleInJson(JSON.stringify(value, null, 2));
 
 const Key = ({ children }: { children: string }) => (
   <span className={classes["key"]} aria-hidden="true">

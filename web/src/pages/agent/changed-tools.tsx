@@ -7,6 +7,7 @@ import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Problem, TryAgain } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
+import { showInvisible } from "../../lib/invisible.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import classes from "./changed-tools.module.css";
 
@@ -89,15 +90,8 @@ type Described = { description: string; inputSchema: unknown; hints: unknown };
 
 /** Sentence by sentence, then the rest as JSON: the order of its keys says nothing. */
 const textOf = ({ description, inputSchema, hints }: Described): string =>
-  escaped(
+  showInvisible(
     `${description.replaceAll(/(?<=[.!?]) /g, "\n")}\n${JSON.stringify(inOrder({ inputSchema, hints } as Json), undefined, 2)}\n`,
-  );
-
-/** Characters that nobody sees, or that turn the direction of a text, are shown by their numbers: a model reads them. */
-const escaped = (text: string): string =>
-  text.replaceAll(
-    /(?!\n)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu,
-    (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`,
   );
 
 function inOrder(value: Json): Json {

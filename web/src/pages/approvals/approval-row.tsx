@@ -8,6 +8,7 @@ import { moveIn } from "../../components/table/use-list-keys.ts";
 import { Time } from "../../components/time.tsx";
 import { useDecision } from "../../forms/approval/use-decision.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
+import { showInvisible } from "../../lib/invisible.ts";
 import classes from "./approvals.module.css";
 
 export const columnsOf = (isDecided: boolean): readonly Column[] => [
@@ -52,7 +53,7 @@ export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggl
             }}
             onClick={() => onToggle(id)}
           >
-            {isOpen ? question : beginningOf(question)}
+            {showInvisible(isOpen ? question : beginningOf(question))}
           </button>
         </td>
         <td className={classes["agent"]}>{agent.name}</td>

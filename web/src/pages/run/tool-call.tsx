@@ -9,6 +9,7 @@ import { Loading } from "../../components/loading.tsx";
 import { Problem, TryAgain } from "../../components/notice.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { shortId } from "../../lib/ids.ts";
+import { showInvisibleInJson } from "../../lib/invisible.ts";
 import type { Status } from "../../lib/statuses.ts";
 import { durationText } from "../../lib/times.ts";
 import { useOpened } from "../../lib/use-opened.ts";
@@ -42,7 +43,9 @@ export function ToolCall({ wish, call, said, now, onChoose }: Props) {
       <summary>
         <StatusMark status={statusOf(call)} isBare />
         <code>{wish.name}</code>
-        <span className={classes["short"]}>{given === "{}" ? "" : given.slice(0, SHOWN_CHARACTERS)}</span>
+        <span className={classes["short"]}>
+          {given === "{}" ? "" : showInvisibleInJson(given.slice(0, SHOWN_CHARACTERS))}
+        </span>
         {took !== undefined && took !== null && <span className={classes["took"]}>{durationText(took)}</span>}
       </summary>
       {isOpen && (
