@@ -22,7 +22,13 @@ test("--url, then PUBLIC_URL, then HOST and PORT", () => {
   expect(urlOf(all)).toBe("https://agents.example.org/a");
   expect(urlOf({ PORT: "4500" })).toBe("http://127.0.0.1:4500");
   expect(urlOf({ HOST: "::1" })).toBe("http://[::1]:4400");
-  expect(() => urlOf({}, "localhost:4400")).toThrow("--url must be");
+  expect(urlOf(all, "http://localhost:1/a/?#")).toBe("http://localhost:1/a");
+  for (const given of [
+    "localhost:4400",
+    ...["?a", "#a"].map((end) => `http://localhost:1/${end}`),
+    "http://a:b@localhost:1",
+  ])
+    expect(() => urlOf({}, given)).toThrow("--url must be an http or https URL without query, fragment and user");
 });
 
 test("without a chosen port the data folder's server says where it is", () => {

@@ -60,8 +60,12 @@ function urlFromHere({ url, localUrl }: Instance): string | undefined {
 
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol)) return withoutLast(url.href, "/");
-  throw new OperatorError(`--url must be an http or https URL like http://127.0.0.1:4400, not ${text}`);
+  // A path is appended to it, and no request takes a user from it.
+  if (url && /^https?:$/.test(url.protocol) && !(url.search || url.hash || url.username || url.password))
+    return withoutLast(`${url.origin}${url.pathname}`, "/");
+  throw new OperatorError(
+    `--url must be an http or https URL without query, fragment and user, like http://127.0.0.1:4400, not ${text}`,
+  );
 }
 
 /** A server that listens on all addresses is reached on loopback. */
