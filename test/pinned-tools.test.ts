@@ -232,6 +232,17 @@ describe("a tool that changed", () => {
   });
 });
 
+test.each(["pri\0ce", "price\ud800"])("no tool has the name %j: it is a problem of the definition", async (name) => {
+  const definition = `document: {dsl: '1.0.3', namespace: test, name: odd, version: '1.0.0'}\n${assistant({ tools: [allowing("price", name)] })}`;
+  const publish = "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
+  expect((await places.server.graphql(publish, { input: { definition } })).errors).toMatchObject([
+    {
+      message: expect.stringContaining("write the name of a tool without NUL"),
+      extensions: { fields: [{ path: "input.definition/do/0/work/with/tools/0/mcp/allow/1" }] },
+    },
+  ]);
+});
+
 describe("a list that is not whole", () => {
   const fetch = { ...PRICE, name: "fetch", description: "Fetches." };
 

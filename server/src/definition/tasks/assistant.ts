@@ -95,6 +95,13 @@ const TOOL_NAME = text({
 });
 const DESCRIPTION = text({ minLength: 1, maxLength: LIMITS.descriptionCharacters });
 
+/** A server's name of a tool, which PostgreSQL keeps. */
+const REMOTE_NAME = text({
+  minLength: 1,
+  maxLength: LIMITS.mcpServerToolNameCharacters,
+  allOf: [{ pattern: "^[^\\u0000\\p{Surrogate}]*$", "x-say": "write the name of a tool without NUL" }],
+});
+
 const APPROVAL: SchemaObject = {
   type: ["boolean", "string"],
   "x-choose": "type",
@@ -103,7 +110,7 @@ const APPROVAL: SchemaObject = {
 };
 
 const OF_SERVER: Properties = {
-  allow: list(text({ minLength: 1, maxLength: LIMITS.mcpServerToolNameCharacters }), {
+  allow: list(REMOTE_NAME, {
     minItems: 1,
     maxItems: LIMITS.assistantTools,
     uniqueItems: true,
