@@ -97,6 +97,23 @@ test("a caller that opens ever more on many connections has its share; then a ne
   expect(await run({ wait: 30 })).toMatchObject({ data: { runAgent: { status: "completed" } } });
 });
 
+test("answers that wait for one that comes before them on their connection are one listener to its socket", async () => {
+  const requestOf = (query: string, headers = ""): string => {
+    const body = JSON.stringify({ query });
+    return head(body.length, flooding.apiKey, headers) + body;
+  };
+  const agentId = await publish(server, "echo", flooding);
+  // A busy machine refuses some of them.
+  const started = async (): Promise<number> =>
+    (await server.data(`{ runs(first: 50, filter: { agentId: "${agentId}" }) { nodes { id } } }`, {}, flooding.apiKey))
+      .runs.nodes.length;
+  using raw = await connect(server);
+  raw.write(requestOf(CHANGES, "accept: text/event-stream\r\n"));
+  await write([raw], requestOf(`mutation { runAgent(input: { agentId: "${agentId}" }) { id } }`));
+  await eventually(async () => (await started()) > 10);
+  expect(server.log()).not.toContain("MaxListenersExceededWarning");
+});
+
 test("calls of a webhook that wait have the same share, and give it back when their client hangs up", async () => {
   const hook = await webhookOf(server, await publish(server, "patient"), {});
   const url = new URL(hook.url);

@@ -19,6 +19,16 @@ export type PieceWriter = {
 };
 
 export function createPieceWriter(clock: Clock): PieceWriter {
+  // One listener a socket: a client may ask for fifty answers before it reads one.
+  const waiting = new WeakMap<Socket, Set<() => void>>();
+  const waitingFor = (socket: Socket): Set<() => void> => {
+    const known = waiting.get(socket);
+    if (known) return known;
+    const all = new Set<() => void>();
+    waiting.set(socket, all);
+    socket.once("close", () => all.forEach((gone) => gone()));
+    return all;
+  };
   const taken: PieceWriter["taken"] = (socket, write) =>
     new Promise((resolve) => {
       let timer: Disposable | undefined;
@@ -26,7 +36,7 @@ export function createPieceWriter(clock: Clock): PieceWriter {
       const end = (isTaken: boolean): void => {
         isOver = true;
         timer?.[Symbol.dispose]();
-        socket.off("close", gone);
+        answers.delete(gone);
         resolve(isTaken);
       };
       const gone = (): void => end(false);
@@ -38,7 +48,7 @@ export function createPieceWriter(clock: Clock): PieceWriter {
           socket.destroy();
         });
       };
-      socket.once("close", gone);
+      const answers = waitingFor(socket).add(gone);
       if (socket.destroyed) return end(false);
       write((error) => end(!error));
       // From now on, so that this piece itself is no progress.
