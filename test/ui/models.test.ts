@@ -43,14 +43,8 @@ beforeEach(() => page.setViewportSize(LOOKS[0]!.viewport));
 
 const CREATE = "mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
 const create = async (name: string, own: object = {}): Promise<string> => {
-  const input = {
-    projectId: server.world.projectId,
-    name,
-    provider: "openai_compatible",
-    baseUrl: projects.url,
-    model: "small",
-    ...own,
-  };
+  const model = { provider: "openai_compatible", baseUrl: projects.url, model: "small" };
+  const input = { projectId: server.world.projectId, name, ...model, ...own };
   return (await server.data(CREATE, { input })).createModelConnection.id;
 };
 const connections = async (): Promise<Data[]> => {
@@ -377,16 +371,21 @@ do:
   // Other tests of this file have used models, too.
   await page.getByText(/^[1-9][\d,]* model tokens$/).waitFor();
   const used = page.getByRole("table", { name: "By agent" }).getByRole("row", { name: /^Asks twice 680 €0.00076$/ });
-  await used.waitFor();
   await page.getByRole("row", { name: /^priced Test 680 €0.00076$/ }).waitFor();
   const byDay = page.getByRole("table", { name: "Cost by day, in UTC" });
   await byDay.getByRole("row").nth(1).waitFor();
-  await create("dollars", { prices: { inputPerMillion: 1, outputPerMillion: 2, currency: "USD" } });
+  const prices = { inputPerMillion: 1, outputPerMillion: 2, currency: "USD" };
+  const modelConnectionId = await create("dollars", { prices });
   const inDollars = definition.replaceAll("priced", "dollars").replace("asks-twice", "asks-in-dollars");
   const { id: otherId } = (await server.data(PUBLISH, { definition: inDollars })).publishAgent;
   expect((await server.data(RUN, { agentId: otherId })).runAgent.status).toBe("completed");
+  const UPDATE = "mutation ($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { id } }";
+  await server.data(UPDATE, { input: { modelConnectionId, prices: { ...prices, currency: "EUR" } } });
+  expect((await server.data(RUN, { agentId: otherId })).runAgent.status).toBe("completed");
   await owner.go("/settings/models");
   await owner.go("/settings/usage?show=modelTokens");
+  await page.getByRole("row", { name: /^dollars Test 1,360 €0.00076 \+ \$0.00076$/ }).waitFor();
+  await page.getByRole("row", { name: /^Asks twice 1,360 no sum$/ }).waitFor();
   await byDay.getByRole("row", { name: /no sum$/ }).waitFor();
   await expectEachLook(page, "usage of models");
   await used.getByRole("link", { name: "Asks twice" }).click();

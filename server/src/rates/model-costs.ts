@@ -26,7 +26,7 @@ export type ConnectionModelUse = { name: string; isOperators: boolean; projectId
   "agentId"
 >;
 
-/** The connections with the most tokens of a day first, at most `LIMITS.usageConnections`. */
+/** The connections with the most tokens of a day first, at most `LIMITS.usageConnections`, once for each currency or without prices. */
 export type ReadConnectionModelUse = (organizationId: OrganizationId, date: string) => Promise<ConnectionModelUse[]>;
 
 type Options = { database: Database; clock: Clock; settled: (organizationId: OrganizationId) => Promise<void> };
@@ -92,11 +92,11 @@ const readCosts: ReadDays<Cost> = async (database, organizationId, { from, befor
 
 type Use = Omit<AgentModelUse, "agentId">;
 
-/** The uses with the most tokens of each day. `columns`: of what there is a use each, by their names in it. */
+/** The uses with the most tokens of each day. `columns`: what the uses are grouped by, under the names in it; `apart`: grouped by as well. */
 const readUses =
-  <Of extends Use>(columns: Readonly<Record<string, string>>, most: number): ReadDays<Of[]> =>
+  <Of extends Use>(columns: Readonly<Record<string, string>>, most: number, apart: string[] = []): ReadDays<Of[]> =>
   async (database, organizationId, { from, before }) => {
-    const of = Object.values(columns).join(", ");
+    const of = [...Object.values(columns), ...apart].join(", ");
     const names = Object.keys(columns).map((name) => `"${name}"`);
     const named = Object.entries(columns).map(([name, column]) => `${column} as "${name}"`);
     const tokens = "sum(input_tokens::bigint + output_tokens)";
@@ -119,4 +119,5 @@ const readAgentUse = readUses<AgentModelUse>({ agentId: "agent_id" }, LIMITS.usa
 const readConnectionUse = readUses<ConnectionModelUse>(
   { name: "connection", isOperators: "connection_id is null", projectId: "project_id" },
   LIMITS.usageConnections,
+  ["currency"],
 );

@@ -260,15 +260,21 @@ test("no more connections of a day than may be listed, those with the most token
   await call("server", null, 700, null);
   await call("server", one, 650);
   await call("server", one, 640, null);
+  await call("c0", one, 630);
+  await database.query("update model_calls set currency = 'USD' where input_tokens = 630");
+  await call("c0", one, 620);
+  await database.query("update model_calls set cost = null, currency = null where input_tokens = 620");
   const later = { ...clock, now: () => clock.now() + 86_400_000 };
   const read = createConnectionModelUse({ database, clock: later, settled: async () => {} });
   const listed = await read(organizationId, new Date(later.now()).toISOString().slice(0, 10));
   expect(listed).toHaveLength(LIMITS.usageConnections);
-  expect(listed.slice(0, 6)).toEqual([
+  expect(listed.slice(0, 8)).toEqual([
     { name: "c1", isOperators: false, projectId: other, tokens: 1_000, cost: 1, currency: "EUR" },
     { name: "server", isOperators: true, projectId: null, tokens: 700, cost: 1, currency: "EUR" },
     { name: "server", isOperators: false, projectId: one, tokens: 650, cost: 1, currency: "EUR" },
     { name: "server", isOperators: true, projectId: one, tokens: 640, cost: 1, currency: "EUR" },
+    { name: "c0", isOperators: false, projectId: one, tokens: 630, cost: 1, currency: "USD" },
+    { name: "c0", isOperators: false, projectId: one, tokens: 620, cost: null, currency: null },
     { name: "c1", isOperators: false, projectId: one, tokens: 599, cost: 2, currency: "EUR" },
     { name: "c0", isOperators: false, projectId: one, tokens: 100, cost: 1, currency: "EUR" },
   ]);

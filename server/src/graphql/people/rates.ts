@@ -155,7 +155,7 @@ function addAgentUse(builder: Builder): void {
 
 function addConnectionUse(builder: Builder): void {
   builder.objectType("ConnectionModelUse", {
-    description: "What was used over a model connection on one day.",
+    description: "What was used over a model connection on one day, in one currency or without prices.",
     extensions: { isPart: true },
     fields: (t) => ({
       name: t.exposeString("name", {
@@ -180,7 +180,7 @@ function addConnectionUse(builder: Builder): void {
       cost: t.exposeFloat("cost", {
         scope: "inherited",
         nullable: true,
-        description: "What they cost. Null if a connection had no prices, or they have several currencies.",
+        description: "What they cost. Null if the connection had no prices.",
       }),
       currency: t.exposeString("currency", {
         scope: "inherited",

@@ -209,7 +209,7 @@ function AgentUse({ days, reading }: { days: number; reading: object }) {
               <Agent agent={uses[0]!.agent} />
             </th>
             <td>{countText(tokensOf(uses))}</td>
-            <td>{costsText(uses) || <span className="dim">no prices</span>}</td>
+            <td>{costsText(uses) || <span className="dim">no sum</span>}</td>
           </tr>
         ))}
       </Table>
@@ -235,8 +235,8 @@ function AgentUse({ days, reading }: { days: number; reading: object }) {
           ))}
         </Table>
       )}
-      {costly.some(({ modelCost }) => modelCost === null) && (
-        <p className="dim">A day with several currencies, or with questions that had no price, has no sum.</p>
+      {data.usage.some(({ modelCost }) => modelCost === null) && (
+        <p className="dim">A day has no sum if its costs have several currencies, or a question had no price.</p>
       )}
     </>
   );
