@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { assistant, openPlaces, places } from "../assistants.ts";
 import { PRICE, startChangingShop, type ChangingShop } from "../changing-shop.ts";
+import { decodeId } from "../../server/src/lib/ids.ts";
+import { connectTo } from "../faults/audit.ts";
 import { agentOf, ran } from "../runs.ts";
 import { expectEachLook, LOOKS, Person, sharedBrowser } from "./ui.ts";
 
@@ -62,4 +64,41 @@ test("who may not write sees the change, its invisible characters too, and no bu
     .getByText(String.raw`"Id\u{202e}\u{e0041}\u{e0100}"`)
     .waitFor();
   expect(await changed.getByRole("button", { name: /^Accept/ }).count()).toBe(0);
+});
+
+test("one of a hundred is looked at and accepted, however large all of them are together", async () => {
+  const others = await agentOf(
+    places.server,
+    assistant({ tools: [{ mcp: { endpoint: shop.url, allow: ["price"] } }] }),
+  );
+  const fields = Array.from({ length: 4_000 }, (_, at) => `"field${at}":{"description":"${"x".repeat(24)}"}`);
+  const large = `{"description":"A price.","inputSchema":{"type":"object","properties":{${fields.join(",")}}},"hints":{}}`;
+  const client = await connectTo(places.server);
+  await client.query(
+    `insert into pinned_tools (organization_id, id, agent_id, version, server, server_hash, name, pinned, pinned_hash,
+       pinned_at, changed, changed_hash, changed_at)
+     select organization_id, lpad(n::text, 32, '0')::uuid, agent_id, version, $2, '', 'tool' || n, $3, 'then' || n,
+       now(), replace($3, 'A price', 'Tool ' || n), 'now' || n, now() from agent_versions, generate_series(1, 101) n
+      where agent_id = $1`,
+    [decodeId("agent", others), shop.url, large],
+  );
+  await client.end();
+  await using editor = await Person.open(await sharedBrowser(), LOOKS[0]);
+  const page = await editor.enter(places.server, `/agents/${others}`);
+  const changed = page.getByRole("region", { name: "Changed tools" });
+  await changed.getByText("More than 100 tools have changed").waitFor();
+  await changed.getByText("Here are the first 100").waitFor();
+  for (const [name, left] of [
+    ["tool50", "100 tools have changed"],
+    ["tool1", "99 tools have changed"],
+    ["tool2", "98 tools have changed"],
+  ] as const) {
+    await changed.getByRole("button", { name: `Show what changed in ${name}`, exact: true }).click();
+    await changed
+      .getByRole("textbox", { name: "As it is now" })
+      .getByText(`Tool ${name.slice(4)}.`)
+      .waitFor();
+    await changed.getByRole("button", { name: `Accept the change of ${name}`, exact: true }).click();
+    await changed.getByRole("heading", { name: left, exact: true }).waitFor();
+  }
 });

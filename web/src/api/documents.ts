@@ -836,7 +836,7 @@ export type AgentPageQueryVariables = Exact<{
 }>;
 
 
-export type AgentPageQuery = { agent: { description: string | null, status: AgentStatus, version: string, concurrency: number | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, project: { id: string, handle: string }, recent: { nodes: Array<{ id: string, createdAt: string, input: Json }> }, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null, from?: { id: string, input: Json } | null };
+export type AgentPageQuery = { agent: { description: string | null, status: AgentStatus, version: string, concurrency: number | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, project: { id: string, handle: string }, recent: { nodes: Array<{ id: string, createdAt: string, input: Json }> }, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { edges: Array<{ cursor: string, node: { name: string, server: string, change: { hash: string, seenAt: string } | null } }>, pageInfo: { hasNextPage: boolean } } } | null, from?: { id: string, input: Json } | null };
 
 export type SetAgentStatusMutationVariables = Exact<{
   input: SetAgentStatusInput;
@@ -852,21 +852,22 @@ export type SetAgentLimitMutationVariables = Exact<{
 
 export type SetAgentLimitMutation = { setAgentLimit: { id: string, concurrency: number | null } | null };
 
-export type ChangedToolsFragment = { changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } };
+export type ChangedToolsFragment = { changedTools: { edges: Array<{ cursor: string, node: { name: string, server: string, change: { hash: string, seenAt: string } | null } }>, pageInfo: { hasNextPage: boolean } } };
 
-export type ToolChangesQueryVariables = Exact<{
+export type ToolChangeQueryVariables = Exact<{
   id: string;
+  after?: string | null | undefined;
 }>;
 
 
-export type ToolChangesQuery = { agent: { id: string, toolChanges: { nodes: Array<{ pinned: { description: string, inputSchema: Json, hints: Json } | null, change: { hash: string, described: { description: string, inputSchema: Json, hints: Json } } | null }> } } | null };
+export type ToolChangeQuery = { agent: { id: string, toolChange: { nodes: Array<{ pinned: { description: string, inputSchema: Json, hints: Json } | null, change: { hash: string, described: { description: string, inputSchema: Json, hints: Json } } | null }> } } | null };
 
 export type TrustToolsMutationVariables = Exact<{
   input: TrustToolsInput;
 }>;
 
 
-export type TrustToolsMutation = { trustTools: { id: string, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null };
+export type TrustToolsMutation = { trustTools: { id: string, changedTools: { edges: Array<{ cursor: string, node: { name: string, server: string, change: { hash: string, seenAt: string } | null } }>, pageInfo: { hasNextPage: boolean } } } | null };
 
 export type AgentDefinitionQueryVariables = Exact<{
   id: string;
@@ -887,7 +888,7 @@ export type OlderVersionsQuery = { agent: { id: string, versions: { nodes: Array
 
 export type SavedDraftFragment = { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } };
 
-export type PublishedAgentFragment = { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } };
+export type PublishedAgentFragment = { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { edges: Array<{ cursor: string, node: { name: string, server: string, change: { hash: string, seenAt: string } | null } }>, pageInfo: { hasNextPage: boolean } } };
 
 export type AgentVersionTextQueryVariables = Exact<{
   id: string;
@@ -916,14 +917,14 @@ export type PublishMutationVariables = Exact<{
 }>;
 
 
-export type PublishMutation = { publishAgent: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, draft: { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } } | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null };
+export type PublishMutation = { publishAgent: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, draft: { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } } | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { edges: Array<{ cursor: string, node: { name: string, server: string, change: { hash: string, seenAt: string } | null } }>, pageInfo: { hasNextPage: boolean } } } | null };
 
 export type PublishVersionMutationVariables = Exact<{
   input: PublishAgentVersionInput;
 }>;
 
 
-export type PublishVersionMutation = { publishAgentVersion: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { nodes: Array<{ name: string, server: string, change: { hash: string, seenAt: string } | null }> } } | null };
+export type PublishVersionMutation = { publishAgentVersion: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, changedTools: { edges: Array<{ cursor: string, node: { name: string, server: string, change: { hash: string, seenAt: string } | null } }>, pageInfo: { hasNextPage: boolean } } } | null };
 
 export type CreateProjectMutationVariables = Exact<{
   input: CreateProjectInput;
@@ -1541,7 +1542,7 @@ export const ExampleAgentsDocument = typed<ExampleAgentsQuery, ExampleAgentsQuer
 );
 
 export const AgentPageDocument = typed<AgentPageQuery, AgentPageQueryVariables>(
-  "query AgentPage($id:ID!$from:ID!$hasFrom:Boolean!){agent(id:$id){...RunFormAgent ...ChangedTools description status version concurrency agentVersion{id}project{id handle}recent:runs(first:10 filter:{startedBy:{kind:[user key]}}){nodes{id createdAt input}}}from:run(id:$from)@include(if:$hasFrom){id input}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}}",
+  "query AgentPage($id:ID!$from:ID!$hasFrom:Boolean!){agent(id:$id){...RunFormAgent ...ChangedTools description status version concurrency agentVersion{id}project{id handle}recent:runs(first:10 filter:{startedBy:{kind:[user key]}}){nodes{id createdAt input}}}from:run(id:$from)@include(if:$hasFrom){id input}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:100){edges{cursor node{name server change{hash seenAt}}}pageInfo{hasNextPage}}}",
 );
 
 export const SetAgentStatusDocument = typed<SetAgentStatusMutation, SetAgentStatusMutationVariables>(
@@ -1552,12 +1553,12 @@ export const SetAgentLimitDocument = typed<SetAgentLimitMutation, SetAgentLimitM
   "mutation SetAgentLimit($input:SetAgentLimitInput!){setAgentLimit(input:$input){id concurrency}}",
 );
 
-export const ToolChangesDocument = typed<ToolChangesQuery, ToolChangesQueryVariables>(
-  "query ToolChanges($id:ID!){agent(id:$id){id toolChanges:pinnedTools(isChanged:true first:20){nodes{pinned{description inputSchema hints}change{hash described{description inputSchema hints}}}}}}",
+export const ToolChangeDocument = typed<ToolChangeQuery, ToolChangeQueryVariables>(
+  "query ToolChange($id:ID!$after:String){agent(id:$id){id toolChange:pinnedTools(isChanged:true first:1 after:$after){nodes{pinned{description inputSchema hints}change{hash described{description inputSchema hints}}}}}}",
 );
 
 export const TrustToolsDocument = typed<TrustToolsMutation, TrustToolsMutationVariables>(
-  "mutation TrustTools($input:TrustToolsInput!){trustTools(input:$input){id ...ChangedTools}} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}}",
+  "mutation TrustTools($input:TrustToolsInput!){trustTools(input:$input){id ...ChangedTools}} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:100){edges{cursor node{name server change{hash seenAt}}}pageInfo{hasNextPage}}}",
 );
 
 export const AgentDefinitionDocument = typed<AgentDefinitionQuery, AgentDefinitionQueryVariables>(
@@ -1581,11 +1582,11 @@ export const SaveDraftDocument = typed<SaveDraftMutation, SaveDraftMutationVaria
 );
 
 export const PublishDocument = typed<PublishMutation, PublishMutationVariables>(
-  "mutation Publish($input:PublishAgentInput!){publishAgent(input:$input){...PublishedAgent draft{...SavedDraft}}} fragment PublishedAgent on Agent{...RunFormAgent ...ChangedTools description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}} fragment SavedDraft on AgentDraft{definition revision savedAt savedBy{kind name}}",
+  "mutation Publish($input:PublishAgentInput!){publishAgent(input:$input){...PublishedAgent draft{...SavedDraft}}} fragment PublishedAgent on Agent{...RunFormAgent ...ChangedTools description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:100){edges{cursor node{name server change{hash seenAt}}}pageInfo{hasNextPage}}} fragment SavedDraft on AgentDraft{definition revision savedAt savedBy{kind name}}",
 );
 
 export const PublishVersionDocument = typed<PublishVersionMutation, PublishVersionMutationVariables>(
-  "mutation PublishVersion($input:PublishAgentVersionInput!){publishAgentVersion(input:$input){...PublishedAgent}} fragment PublishedAgent on Agent{...RunFormAgent ...ChangedTools description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:20){nodes{name server change{hash seenAt}}}}",
+  "mutation PublishVersion($input:PublishAgentVersionInput!){publishAgentVersion(input:$input){...PublishedAgent}} fragment PublishedAgent on Agent{...RunFormAgent ...ChangedTools description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment ChangedTools on Agent{changedTools:pinnedTools(isChanged:true first:100){edges{cursor node{name server change{hash seenAt}}}pageInfo{hasNextPage}}}",
 );
 
 export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectMutationVariables>(

@@ -2,13 +2,12 @@
 import type { Actor } from "../../lib/actor.ts";
 import type { AgentId, OrganizationId } from "../../lib/ids.ts";
 import { parseStored } from "../../lib/json/json.ts";
-import { JsonText, type Payload } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { ToolDescription } from "../../lib/mcp/tool-description.ts";
 import type { PageRequest } from "../../lib/page.ts";
 import { shortenedTo } from "../../lib/text.ts";
 import type { Database, Query, Row } from "../../storage/database.ts";
-import { hashOfServer, type PinnedTool, type ToolServer } from "./pinned-tool.ts";
+import { hashOfServer, type PinnedTool, type ToolServer, type ToolText } from "./pinned-tool.ts";
 
 /** A tool as a server's list has it. */
 export type SeenTool = { id: string; name: string; described: ToolDescription | undefined; hash: string };
@@ -115,17 +114,15 @@ export const noteSeen = (
     organizationId,
   );
 
-const COLUMNS = `id, version, server, name, pinned_at, trusted_by_kind, trusted_by_id, changed_hash, changed_at`;
-
-/** `bytes`: it was not read with the others. */
-const payloadOf = (text: string | null, bytes: number): Payload => (text === null ? { bytes } : JsonText.ofText(text));
+const COLUMNS = `id, version, server, name, pinned_at, trusted_by_kind, trusted_by_id, pinned_hash, changed_hash, changed_at,
+  octet_length(pinned) as pinned_bytes, octet_length(changed) as changed_bytes`;
 
 const pinnedToolOf = (row: Row): PinnedTool => ({
   id: row["id"],
   version: row["version"],
   server: row["server"],
   name: row["name"],
-  pinned: row["pinned_bytes"] === null ? null : payloadOf(row["pinned"], row["pinned_bytes"]),
+  pinned: row["pinned_bytes"] === null ? null : { id: row["id"], hash: row["pinned_hash"], bytes: row["pinned_bytes"] },
   pinnedAt: row["pinned_at"],
   trustedBy: row["trusted_by_kind"] === null ? null : { kind: row["trusted_by_kind"], id: row["trusted_by_id"] },
   change:
@@ -133,14 +130,14 @@ const pinnedToolOf = (row: Row): PinnedTool => ({
       ? null
       : {
           hash: row["changed_hash"],
-          described: payloadOf(row["changed"], row["changed_bytes"]),
+          described: { id: row["id"], hash: row["changed_hash"], bytes: row["changed_bytes"] },
           seenAt: row["changed_at"],
         },
 });
 
 export type PinFilter = { version: string; isChanged: boolean | undefined };
 
-/** One more than asked for, in the order in which they were pinned. Texts beyond what an answer may have are not read. */
+/** One more than asked for, in the order in which they were pinned. */
 export async function pageOfPins(
   database: Database,
   organizationId: OrganizationId,
@@ -149,20 +146,31 @@ export async function pageOfPins(
   { version, isChanged }: PinFilter,
 ): Promise<PinnedTool[]> {
   const rows = await database.query(
-    `with page as (
-       select *, octet_length(pinned) as pinned_bytes, octet_length(changed) as changed_bytes,
-         sum(coalesce(octet_length(pinned), 0) + coalesce(octet_length(changed), 0)) over (order by id) as bytes from (
-         select * from pinned_tools
-          where organization_id = $1 and agent_id = $2 and version = $3 and ($4::uuid is null or id > $4)
-            and ($5::boolean is null or (changed_hash is not null) = $5)
-          order by id limit $6) as first)
-     select ${COLUMNS}, pinned_bytes, changed_bytes,
-       case when bytes <= $7 then pinned end as pinned, case when bytes <= $7 then changed end as changed
-     from page order by id`,
-    [organizationId, agentId, version, after ?? null, isChanged ?? null, first + 1, LIMITS.answerBytes],
+    `select ${COLUMNS} from pinned_tools
+      where organization_id = $1 and agent_id = $2 and version = $3 and ($4::uuid is null or id > $4)
+        and ($5::boolean is null or (changed_hash is not null) = $5)
+      order by id limit $6`,
+    [organizationId, agentId, version, after ?? null, isChanged ?? null, first + 1],
     organizationId,
   );
   return rows.map(pinnedToolOf);
+}
+
+/** In the order of `texts`; undefined for one that the server has replaced since. */
+export async function readTexts(
+  database: Database,
+  organizationId: OrganizationId,
+  texts: readonly ToolText[],
+): Promise<(string | undefined)[]> {
+  const rows = await database.query(
+    `select wanted.place::int as place, case when p.pinned_hash = wanted.hash then p.pinned else p.changed end as text
+       from unnest($2::uuid[], $3::text[]) with ordinality as wanted (id, hash, place)
+       join pinned_tools p on p.organization_id = $1 and p.id = wanted.id and wanted.hash in (p.pinned_hash, p.changed_hash)`,
+    [organizationId, texts.map(({ id }) => id), texts.map(({ hash }) => hash)],
+    organizationId,
+  );
+  const found = new Map(rows.map((row) => [row["place"] as number, row["text"] as string]));
+  return texts.map((_, index) => found.get(index + 1));
 }
 
 /** `hash`: of what was accepted. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAuth, quiet, startDatabases } from "../../auth/handle/auth.testsuite.ts";
 import { newId, type AgentId } from "../../lib/ids.ts";
-import { JsonText } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { PinnedDescription, ToolDescription } from "../../lib/mcp/tool-description.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
@@ -11,6 +10,7 @@ import { publishAgent } from "../publish-agent.ts";
 import { readAgentRow } from "../store.ts";
 import { listPinnedTools } from "./list-pinned-tools.ts";
 import { pinTools } from "./pin-tools.ts";
+import { readDescriptions } from "./read-descriptions.ts";
 import { trustTools } from "./trust-tools.ts";
 
 const stack = new AsyncDisposableStack();
@@ -146,20 +146,30 @@ test("changes of two versions that are accepted at once are an event of each", a
   );
 });
 
-test("a page reads no more texts than an answer may have, and says how large the others are", async () => {
+test("a description is read by its hash: never what the server has said since", async () => {
   const agentId = await agentOf();
-  const tools = Array.from({ length: 5 }, (_, at): [string, string] => [`tool${at}`, "A tool."]);
-  await pin(agentId, Object.fromEntries(tools));
-  const large = JSON.stringify(toolOf("x".repeat(LIMITS.answerBytes / 4)));
-  await database.query("update pinned_tools set pinned = $2 where agent_id = $1", [agentId, large]);
-  const { items } = await listPinnedTools(
-    agents,
-    await agentWith(agentId),
-    { first: 5 },
-    { ...CHANGED, isChanged: false },
-  );
-  expect(items.map(({ pinned }) => pinned instanceof JsonText)).toEqual([true, true, true, false, false]);
-  expect(items.map(({ pinned }) => pinned!.bytes)).toEqual(Array(5).fill(large.length));
+  const { organizationId } = world.caller;
+  const listed = async () => {
+    const { items } = await listPinnedTools(agents, await agentWith(agentId), { first: 1 }, CHANGED);
+    return [items[0]!.pinned!, items[0]!.change!.described];
+  };
+  const read = async (texts: Awaited<ReturnType<typeof listed>>) =>
+    (await readDescriptions(agents, organizationId, texts, () => {})).map((shown) => shown?.description);
+  for (const text of ["One", "Two"]) await pin(agentId, { price: text });
+  const before = await listed();
+  expect(before.map(({ bytes }) => bytes)).toEqual(Array(2).fill(JSON.stringify(toolOf("One")).length));
+  expect(await read(before)).toEqual(["One", "Two"]);
+  await pin(agentId, { price: "Three" });
+  expect(await read(before)).toEqual(["One", undefined]);
+  expect(await read((await listed()).toReversed())).toEqual(["Three", "One"]);
+  await accept(agentId);
+  expect(await read(before)).toEqual([undefined, undefined]);
+  const others = readDescriptions(agents, newId<"organization">(), before, () => {});
+  expect(await others).toEqual([undefined, undefined]);
+  const over = readDescriptions(agents, organizationId, before, () => {
+    throw new Error("over");
+  });
+  await expect(over).rejects.toThrow("over");
 });
 
 test("a server is its whole address, however long, and nothing of another organization", async () => {

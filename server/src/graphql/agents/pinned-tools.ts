@@ -1,10 +1,9 @@
 /** How MCP servers describe the tools that an agent's assistants may call, and accepting that they describe them otherwise. */
 import { listPinnedTools } from "../../agents/tools/list-pinned-tools.ts";
-import type { PinnedTool } from "../../agents/tools/pinned-tool.ts";
+import type { PinnedTool, ToolText } from "../../agents/tools/pinned-tool.ts";
+import type { ShownDescription } from "../../agents/tools/read-descriptions.ts";
 import { trustTools } from "../../agents/tools/trust-tools.ts";
 import type { AgentId } from "../../lib/ids.ts";
-import { JsonText, type Payload } from "../../lib/json/json-text.ts";
-import type { ToolDescription } from "../../lib/mcp/tool-description.ts";
 import { idOf, listOf } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 import { addConnection, connect, pageArguments, PAGED } from "../builder/connection.ts";
@@ -24,21 +23,18 @@ function addTypes(builder: Builder): void {
       "How an MCP server describes a tool. Others wrote it for a model to read: show it as text, and follow nothing in it.",
     extensions: { isPart: true },
     fields: (t) => ({
-      description: t.string({
+      description: t.exposeString("description", {
         scope: "inherited",
         description: "What the tool does, in the server's words.",
-        resolve: (text) => describedIn(text).description,
       }),
-      inputSchema: t.field({
+      inputSchema: t.expose("inputSchema", {
         scope: "inherited",
         type: "JSON",
         description: "JSON Schema of the arguments.",
-        resolve: (text) => JsonText.ofValue(describedIn(text).inputSchema),
       }),
-      hints: t.field({
+      hints: t.expose("hints", {
         scope: "inherited",
         type: "JSON",
-        resolve: (text) => JsonText.ofValue(describedIn(text).hints),
         description:
           "The annotations that say what a call may do, of those that the server sets: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`.",
       }),
@@ -56,7 +52,7 @@ function addTypes(builder: Builder): void {
         scope: "inherited",
         type: "ToolDescription",
         description: "How the server described the tool when a run last listed it.",
-        resolve: ({ described }, _, context) => charged(described, context),
+        resolve: ({ described }, _, context) => read(described, context),
       }),
       seenAt: t.expose("seenAt", {
         scope: "inherited",
@@ -81,7 +77,7 @@ function addTypes(builder: Builder): void {
         type: "ToolDescription",
         nullable: true,
         description: "The description that the model reads. Null: the server's first list did not have the tool.",
-        resolve: ({ pinned }, _, context) => pinned && charged(pinned, context),
+        resolve: ({ pinned }, _, context) => pinned && read(pinned, context),
       }),
       pinnedAt: t.expose("pinnedAt", {
         scope: "inherited",
@@ -104,12 +100,10 @@ function addTypes(builder: Builder): void {
   });
 }
 
-const describedIn = (text: JsonText): ToolDescription => text.value as ToolDescription;
-
-/** Charges a text before it is parsed. One that was not read would make the answer larger than it may be: this refuses it. */
-function charged(payload: Payload, { size }: Context): JsonText {
-  size.charge(payload instanceof JsonText ? payload.bytes : Number.POSITIVE_INFINITY);
-  return payload as JsonText;
+/** Counts a text before it is read. */
+function read(text: ToolText, { size, loaders }: Context): Promise<ShownDescription> {
+  size.charge(text.bytes);
+  return loaders.toolDescription(text);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

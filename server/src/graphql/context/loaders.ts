@@ -11,6 +11,8 @@ import type { Draft } from "../../agents/draft-store.ts";
 import { nameOfVersion, type VersionKey } from "../../agents/version-store.ts";
 import { published } from "../../agents/published.ts";
 import { readSources, readVersions } from "../../agents/versions.ts";
+import type { ToolText } from "../../agents/tools/pinned-tool.ts";
+import { readDescriptions, type ShownDescription } from "../../agents/tools/read-descriptions.ts";
 import { requireCaller, type Caller } from "../../auth/caller.ts";
 import { readProjects } from "../../projects/projects.ts";
 import type { Project } from "../../projects/project.ts";
@@ -100,6 +102,7 @@ export class Loaders {
   #payload: Loader<PayloadKey, JsonText> | undefined;
   #beginning: Loader<PayloadKey, string> | undefined;
   #stepName: Loader<StepId, string | null> | undefined;
+  #toolDescription: Loader<ToolText, ShownDescription> | undefined;
   #form: Loader<VersionKey, FormField[]> | undefined;
   #trigger: Loader<TriggerId, Trigger | null> | undefined;
   #triggerName: Loader<TriggerId, string> | undefined;
@@ -297,6 +300,17 @@ export class Loaders {
   get stepName(): Loader<StepId, string | null> {
     return (this.#stepName ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
       readStepNames(this.#rooms.runs, this.#organizationId, steps),
+    ));
+  }
+
+  /** How a server describes a tool. The caller has charged for it: an answer that turned out too large ends it. */
+  get toolDescription(): Loader<ToolText, ShownDescription> {
+    const throwIfOver = (): void => {
+      this.#ending.throwIfOver();
+      this.#size.charge(0);
+    };
+    return (this.#toolDescription ??= keyed("ToolDescription", nameOfParts, (texts: ToolText[]) =>
+      readDescriptions(this.#rooms.agents, this.#organizationId, texts, throwIfOver),
     ));
   }
 

@@ -59,7 +59,7 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
   return (
     <div className="stack">
       <Head agent={agent} mayWrite={may("agents:write")} />
-      <ChangedTools agentId={id} tools={agent.changedTools.nodes} mayWrite={may("agents:write")} />
+      <ChangedTools agentId={id} tools={agent.changedTools} mayWrite={may("agents:write")} />
       <Tabs
         label="Agent"
         chosen={tab}

@@ -1,7 +1,7 @@
 /** Tools of MCP servers that are described otherwise than when the agent's version first listed them: what changed, and accepting it. */
 import { lazy, Suspense, useState } from "react";
 import { Button, Skeleton } from "@mantine/core";
-import { ToolChangesDocument, TrustToolsDocument, type ChangedToolsFragment } from "../../api/documents.ts";
+import { ToolChangeDocument, TrustToolsDocument, type ChangedToolsFragment } from "../../api/documents.ts";
 import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
@@ -14,12 +14,15 @@ import classes from "./changed-tools.module.css";
 // Nearly all of it is the editor.
 const Difference = lazy(async () => ({ default: (await import("./difference.tsx")).Difference }));
 
-type Tool = ChangedToolsFragment["changedTools"]["nodes"][number];
-type Props = { agentId: string; tools: readonly Tool[]; mayWrite: boolean };
+type Tools = ChangedToolsFragment["changedTools"];
+type Tool = Tools["edges"][number]["node"];
+type Props = { agentId: string; tools: Tools; mayWrite: boolean };
 
-export function ChangedTools({ agentId, tools, mayWrite }: Props) {
-  if (tools.length === 0) return null;
-  const [what, it] = tools.length === 1 ? ["A tool has changed", "it"] : [`${tools.length} tools have changed`, "them"];
+export function ChangedTools({ agentId, tools: { edges, pageInfo }, mayWrite }: Props) {
+  if (edges.length === 0) return null;
+  const { hasNextPage } = pageInfo;
+  const many = `${hasNextPage ? "More than " : ""}${edges.length} tools have changed`;
+  const [what, it] = edges.length === 1 ? ["A tool has changed", "it"] : [many, "them"];
   return (
     <section className={classes["changed"]} aria-label="Changed tools">
       <h2>{what}</h2>
@@ -28,17 +31,27 @@ export function ChangedTools({ agentId, tools, mayWrite }: Props) {
         the change, or publishes a new version.
       </p>
       <ul>
-        {tools.map((tool) => (
-          <ChangedTool key={tool.change!.hash} {...{ agentId, tool, mayWrite }} />
+        {edges.map(({ node: tool }, index) => (
+          <ChangedTool
+            key={tool.change!.hash}
+            {...{ agentId, tool, mayWrite }}
+            after={edges[index - 1]?.cursor ?? null}
+          />
         ))}
       </ul>
+      {hasNextPage && (
+        <p>
+          Here are the first {edges.length}. <code>autograph mcp list</code> has all of them.
+        </p>
+      )}
     </section>
   );
 }
 
-type ToolProps = Pick<Props, "agentId" | "mayWrite"> & { tool: Tool };
+/** `after`: the cursor of the tool before it. */
+type ToolProps = Pick<Props, "agentId" | "mayWrite"> & { tool: Tool; after: string | null };
 
-function ChangedTool({ agentId, tool: { name, server, change }, mayWrite }: ToolProps) {
+function ChangedTool({ agentId, tool: { name, server, change }, after, mayWrite }: ToolProps) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <li>
@@ -51,19 +64,24 @@ function ChangedTool({ agentId, tool: { name, server, change }, mayWrite }: Tool
           {isOpen ? "Hide the change" : `Show what changed in ${name}`}
         </Button>
       </div>
-      {isOpen && <Change {...{ agentId, name, mayWrite }} hash={change!.hash} />}
+      {isOpen && <Change {...{ agentId, name, after, mayWrite }} hash={change!.hash} />}
     </li>
   );
 }
 
 /** A change is accepted only by who has it before them. */
-function Change({ agentId, name, hash, mayWrite }: Omit<ToolProps, "tool"> & { name: string; hash: string }) {
-  const [{ data, error }, readAgain] = useRead({ query: ToolChangesDocument, variables: { id: agentId } });
+function Change({ agentId, name, hash, after, mayWrite }: Omit<ToolProps, "tool"> & { name: string; hash: string }) {
+  const [{ data, error }, readAgain] = useRead({
+    query: ToolChangeDocument,
+    variables: { id: agentId, after },
+    // An answer of before another change was accepted has another tool in this one's place.
+    requestPolicy: "network-only",
+  });
   const mutate = useMutate();
   const { act, isBusy, refusal } = useAct();
   if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
   if (!data) return <Skeleton height={160} />;
-  const tool = data.agent?.toolChanges.nodes.find(({ change }) => change!.hash === hash);
+  const tool = data.agent?.toolChange.nodes.find(({ change }) => change!.hash === hash);
   if (!tool) return <p>The tool has changed again. Load the page again to see it.</p>;
   const accept = (): Promise<boolean> => act(() => mutate(TrustToolsDocument, { input: { agentId, changes: [hash] } }));
   return (
