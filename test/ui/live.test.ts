@@ -434,7 +434,7 @@ test("a run with 25 questions shows the first 20 and says that there are more; a
   await page.getByRole("switch", { name: "Single keys" }).click({ force: true });
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await page.getByRole("region", { name: "Approval: Number 2", exact: true }).focus();
+  await page.getByRole("region", { name: "Approval: Number 2 Step" }).focus();
   await page.keyboard.press("r");
   await page.keyboard.press("?");
   expect(await page.getByRole("dialog").count()).toBe(0);

@@ -69,7 +69,7 @@ const approvalsOf = async (runId: string): Promise<{ status: string; comment: st
 
 const bar = (page: Page): Locator => page.getByRole("region", { name: "Decisions" });
 const card = (page: Page, what = "it"): Locator =>
-  page.getByRole("region", { name: `Approval: Pay for ${what}?`, exact: true });
+  page.getByRole("region", { name: new RegExp(`^Approval: Pay for ${what}\\?`) });
 
 type Box = { x: number; y: number; width: number; height: number };
 const boxOf = async (of: Locator): Promise<Box> => (await of.boundingBox())!;

@@ -59,6 +59,7 @@ test("of two calls at once one is made with what a person changed, and one that 
   expect(await first.getByText("arguments").count()).toBe(0);
   // A form can't show all of the other: it is JSON.
   expect(await second.getByLabel("Arguments").inputValue()).toContain(String.raw`"Him\u202e\udb40\udc41"`);
+  await expectEachLook(page, "two calls that wait");
   await second.getByText("Characters that nobody sees stand there by their numbers.").waitFor();
   await first.getByLabel("Who").fill("Ada");
   let release = (): void => undefined;

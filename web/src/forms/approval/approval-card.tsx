@@ -31,21 +31,23 @@ type Props = {
 };
 
 export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = false }: Props) {
-  const { id, status, question, context, assignee, canDecide, toolCall } = approval;
+  const { id, status, question, context, assignee, stepNumber, canDecide, toolCall } = approval;
+  // Several steps of a run may ask the same; a list has one open at a time.
+  const name = isInList ? question : `${question} Step ${stepNumber}`;
   const card = useRef<HTMLElement>(null);
   const { decisions } = useApi();
   const made = useDecision(id);
   const isOpen = status === "open";
   const wasOpen = useWasOpen(isOpen, onDecided);
   const isDecidable = isOpen && canDecide && !made;
-  useKeysOfCard(card, { question, isDecidable, hasKeys: keys === "card" });
+  useKeysOfCard(card, { name, isDecidable, hasKeys: keys === "card" });
   return (
     <section
       ref={card}
       className={classes["card"]}
       data-status={status}
       data-keys={keys}
-      aria-label={`Approval: ${question}`}
+      aria-label={`Approval: ${name}`}
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- its keys decide once it has the focus
       tabIndex={keys === "card" && isOpen ? 0 : -1}
     >
@@ -91,7 +93,7 @@ const Context = ({ value, isOpen }: { value: Json; isOpen: boolean }) =>
 /** Decides by `a` and `r` while the card has the focus, and from the palette. */
 function useKeysOfCard(
   card: RefObject<HTMLElement | null>,
-  { question, isDecidable, hasKeys }: { question: string; isDecidable: boolean; hasKeys: boolean },
+  { name, isDecidable, hasKeys }: { name: string; isDecidable: boolean; hasKeys: boolean },
 ): void {
   const press = (verb: Decision): void =>
     card.current?.querySelector<HTMLButtonElement>(`button[value="${verb}"]`)?.click();
@@ -102,18 +104,22 @@ function useKeysOfCard(
   useOnScreen(
     isDecidable
       ? [
-          { word: `Approve: ${question}`, act: () => press("approve") },
-          { word: `Reject: ${question}`, act: () => press("reject") },
+          { word: `Approve: ${name}`, act: () => press("approve") },
+          { word: `Reject: ${name}`, act: () => press("reject") },
         ]
       : [],
   );
 }
 
-const Head = ({ approval: { status, assignee, createdAt, expiresAt } }: { approval: ApprovalCardFragment }) => (
+const Head = ({
+  approval: { status, stepNumber, assignee, createdAt, expiresAt },
+}: {
+  approval: ApprovalCardFragment;
+}) => (
   <div className={classes["head"]}>
     <StatusMark status={status} />
     <span className="dim">
-      asked <Time at={createdAt} />
+      step {stepNumber}, asked <Time at={createdAt} />
       {assignee && `, for ${assignee}`}
       {status === "open" && expiresAt && (
         <>
