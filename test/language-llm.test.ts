@@ -435,17 +435,22 @@ describe("usage", () => {
   test("of a step is summed up with the steps inside it and the runs that they started, and with no other's", async () => {
     model.replies = ["Hello"];
     const child = "{child: {run: {workflow: {namespace: test, name: asks, version: latest, input: {}}}}}";
-    const twice = `call: 'each:1.0.0@default', with: {in: '\${ [1, 2] }', do: [{asks: ${task("seed: 3")}}, ${child}]}`;
+    const each = `call: 'each:1.0.0@default', with: {in: '\${ [1, 2] }', do: [{asks: ${task("seed: 3")}}, ${child}]}`;
     // Its key begins with the other's.
     const { id } = await runOf(
       server,
-      `do: [{all: {do: [{inner: {${twice}}}]}}, {all2: {do: [{ask: ${task("seed: 4")}}]}}, {none: {do: [{set: {set: {a: 1}}}]}}]`,
+      `do: [{all: {do: [{inner: {${each}}}]}}, {all2: {do: [{ask: ${task("seed: 4")}}]}}, {none: {do: [{set: {set: {a: 1}}}]}}]`,
     );
     const { run } = await server.data(TOTALS, { id });
     const totals = run.steps.map(({ name, totalUsage }: Data) => `${name} ${totalUsage?.inputTokens}`).join(", ");
     const inner = "asks 300, asks 300, child 300, child 300";
     expect(totals).toBe(`all 1200, inner 1200, ${inner}, all2 300, ask 300, none undefined, set undefined`);
     expect(run.steps[0].totalUsage).toMatchObject({ cost: expect.closeTo(4 * 0.00038, 9), currency: "EUR" });
+    const all =
+      "run(id: $id) { steps(first: 200) { totalUsage { inputTokens outputTokens cachedInputTokens cost currency } } }";
+    expect((await server.data(`query($id: ID!) { ${all} }`, { id })).run.steps).toHaveLength(10);
+    const twice = await server.graphql(`query($id: ID!) { ${all} again: ${all} }`, { id });
+    expect(twice.errors).toMatchObject([{ extensions: { code: "QUERY_TOO_COMPLEX" } }]);
   });
 
   test("is told by the command line, at a run and its steps", async () => {

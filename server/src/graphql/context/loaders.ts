@@ -264,7 +264,7 @@ export class Loaders {
   /** With all that is inside the step. */
   get totalStepUsage(): Loader<StepId, ModelUsage | null> {
     return (this.#totalStepUsage ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
-      totalUsageOfSteps(this.#rooms.runs, this.#organizationId, steps),
+      totalUsageOfSteps(this.#rooms.runs, this.#organizationId, steps, () => this.#ending.throwIfOver()),
     ));
   }
 

@@ -2,7 +2,7 @@
 import type { OrganizationId, RunId, StepId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { CHILD_COLUMN } from "../../execution/journal/read-rows.ts";
-import type { Row } from "../../storage/database.ts";
+import type { Database, Row } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
 import type { Runs } from "../handle/runs.ts";
 
@@ -31,6 +31,18 @@ const usageOf = (row: Row): ModelUsage => ({
   currency: row["is_priced"] ? row["currency"] : null,
 });
 
+const sumOf = (one: ModelUsage | undefined, other: ModelUsage): ModelUsage => {
+  if (!one) return other;
+  const isPriced = one.cost !== null && other.cost !== null && one.currency === other.currency;
+  return {
+    inputTokens: Math.min(one.inputTokens + other.inputTokens, MAX_INT),
+    outputTokens: Math.min(one.outputTokens + other.outputTokens, MAX_INT),
+    cachedInputTokens: Math.min(one.cachedInputTokens + other.cachedInputTokens, MAX_INT),
+    cost: isPriced ? one.cost! + other.cost! : null,
+    currency: isPriced ? one.currency : null,
+  };
+};
+
 /** In the order of `steps`; null for one that asked no model. */
 export async function usageOfSteps(
   { database }: Pick<Runs, "database">,
@@ -51,40 +63,87 @@ export async function usageOfSteps(
 
 /**
  * In the order of `steps`, each with the steps inside it and the runs that these started, at most `LIMITS.runUsageRuns` runs for all steps of
- * a run. Null for one where none asked a model. One statement for each run, which goes through its steps once.
+ * a run. Null for one where none asked a model. Goes through each run's steps once, however many of them are asked for: `throwIfOver`
+ * may end it before the next run.
  */
 export async function totalUsageOfSteps(
   { database }: Pick<Runs, "database">,
   organizationId: OrganizationId,
   steps: readonly StepId[],
+  throwIfOver: () => void,
 ): Promise<(ModelUsage | null)[]> {
   const found = new Map<string, ModelUsage>();
   for (const [runId, wanted] of Map.groupBy(steps, (step) => step.runId)) {
+    throwIfOver();
     const numbers = wanted.map(({ number }) => number);
-    const rows = await database.query(
-      `with recursive later as materialized (
-         select number, parent_number, ${CHILD_COLUMN} from steps_${partitionOf(database, runId)}
-          where run_id = $2 and organization_id = $1 and number >= $4),
-       inside (around, number, child_id) as (
-         select number, number, child_id from later where number = any ($3::int[])
-         union all
-         select inside.around, later.number, later.child_id from inside join later on later.parent_number = inside.number),
-       tree (child_id, id) as (
-         select distinct child_id, child_id::uuid from inside where child_id is not null
-         union all
-         select t.child_id, r.id from tree t join runs r on r.parent_run_id = t.id where r.organization_id = $1),
-       counted as materialized (select * from tree limit $5),
-       calls as (
-         select around, c.* from inside join model_calls c on c.run_id = $2 and c.step_number = inside.number
-         union all
-         select around, c.* from inside join counted using (child_id) join model_calls c on c.run_id = counted.id)
-       select around, ${SUMS} from calls where organization_id = $1 group by around`,
-      [organizationId, runId, numbers, Math.min(...numbers), LIMITS.runUsageRuns],
-      organizationId,
-    );
-    for (const row of rows) found.set(`${runId} ${row["around"]}`, usageOf(row));
+    for (const [number, usage] of await totalsInside(database, organizationId, runId, numbers))
+      found.set(`${runId} ${number}`, usage);
   }
   return steps.map(({ runId, number }) => found.get(`${runId} ${number}`) ?? null);
+}
+
+/** The totals of these steps and of all steps inside them. A step has a higher number than the one around it. */
+async function totalsInside(
+  database: Database,
+  organizationId: OrganizationId,
+  runId: RunId,
+  numbers: readonly number[],
+): Promise<Map<number, ModelUsage>> {
+  const from = [organizationId, runId, Math.min(...numbers)];
+  const [later, calls] = await Promise.all([
+    database.query(
+      `select number, parent_number, ${CHILD_COLUMN} from steps_${partitionOf(database, runId)}
+        where organization_id = $1 and run_id = $2 and number >= $3 order by number`,
+      from,
+      organizationId,
+    ),
+    database.query(
+      `select step_number, ${SUMS} from model_calls where organization_id = $1 and run_id = $2 and step_number >= $3
+        group by step_number`,
+      from,
+      organizationId,
+    ),
+  ]);
+  const around = new Set(numbers);
+  const inside = later.filter(({ number, parent_number: parent }) => {
+    if (around.has(parent)) around.add(number);
+    return around.has(number);
+  });
+  const ofCalls = new Map(calls.map((row) => [row["step_number"] as number, usageOf(row)]));
+  const ofChildren = await usageOfTrees(
+    database,
+    organizationId,
+    inside.flatMap((row) => row["child_id"] ?? []),
+  );
+  const totals = new Map<number, ModelUsage>();
+  const add = (number: number, usage: ModelUsage | undefined): unknown =>
+    usage && totals.set(number, sumOf(totals.get(number), usage));
+  for (const { number, parent_number: parent, child_id: childId } of inside.toReversed()) {
+    add(number, ofCalls.get(number));
+    add(number, ofChildren.get(childId));
+    if (around.has(parent)) add(parent, totals.get(number));
+  }
+  return totals;
+}
+
+/** By run, each with the runs below it. */
+async function usageOfTrees(
+  database: Database,
+  organizationId: OrganizationId,
+  runIds: readonly RunId[],
+): Promise<Map<RunId, ModelUsage>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await database.query(
+    `with recursive tree (top, id) as (
+       select distinct id, id from unnest($2::uuid[]) as id
+       union all
+       select t.top, r.id from tree t join runs r on r.parent_run_id = t.id where r.organization_id = $1),
+     counted as materialized (select * from tree limit $3)
+     select top, ${SUMS} from counted join model_calls c on c.run_id = counted.id where c.organization_id = $1 group by top`,
+    [organizationId, runIds.slice(0, LIMITS.runUsageRuns), LIMITS.runUsageRuns],
+    organizationId,
+  );
+  return new Map(rows.map((row) => [row["top"] as RunId, usageOf(row)]));
 }
 
 /** With the runs below it, at most `LIMITS.runUsageRuns` of them. Null if none asked a model. */
