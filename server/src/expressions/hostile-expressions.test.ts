@@ -1,7 +1,7 @@
 /** Expressions that never end or grow without limit: each fails with its reason, and nobody else notices. */
 import { spawnSync } from "node:child_process";
 import { setImmediate } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { scaled } from "../../../test/scale.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
@@ -10,9 +10,6 @@ import { ExpressionError } from "./parsing/expression-error.ts";
 import { createExpressions, type Expressions } from "./expressions.ts";
 import { compileExpression } from "./template.ts";
 import { watchWorkers } from "./jq/watch-workers.testsuite.ts";
-
-// 4 s on an idle machine; a busy one takes ten times as long and more.
-vi.setConfig({ testTimeout: 120_000 });
 
 const log = createLog("silent");
 const [OURS, THEIRS] = [newId<"organization">(), newId<"organization">()];

@@ -1,6 +1,7 @@
 /** The answer is the same, however much of a stream is read without the provider's package. */
 import { expect, test } from "vitest";
 import { PROTOCOLS } from "../../../test/model-protocols.ts";
+import { scaled } from "../../../test/scale.ts";
 import { callModel, type ModelAnswer } from "./call-model.ts";
 import type { ModelProvider } from "./connection.ts";
 import { EventStream } from "./event-stream.ts";
@@ -49,6 +50,8 @@ const cut = (stream: string, bytes: number): Buffer[] => {
   const all = bytesOf(stream);
   return Array.from({ length: Math.ceil(all.length / bytes) }, (_, at) => all.subarray(at * bytes, (at + 1) * bytes));
 };
+/** Lengths of pieces that begin at other places in each event. The less, the more turns of the event loop. */
+const [SMALL, OTHER] = scaled({ whole: [3, 5], part: [31, 37] }) as [number, number];
 const escaped = (stream: string): string =>
   stream.replace(/[^\0-~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
@@ -59,9 +62,9 @@ test.each(Object.entries(PROTOCOLS))(
     const stream = protocol.stream(MANY, "stop");
     const whole = await read(provider, [bytesOf(stream)], false);
     expect(whole.given).toBe(bytesOf(stream).length);
-    const ways = [events(stream), cut(stream, 7_001), cut(stream, 3), [bytesOf(stream)], events(escaped(stream))];
+    const ways = [events(stream), cut(stream, 7_001), cut(stream, SMALL), [bytesOf(stream)], events(escaped(stream))];
     // Behind its last carriage return a package reads nothing.
-    ways.push(cut(stream.replaceAll("\n", "\r\n"), 5), cut(`${stream}: over\n\n`.replaceAll("\n", "\r"), 5));
+    ways.push(cut(stream.replaceAll("\n", "\r\n"), OTHER), cut(`${stream}: over\n\n`.replaceAll("\n", "\r"), OTHER));
     for (const pieces of ways) {
       const { answer, text } = await read(provider, pieces);
       expect(answer).toEqual(whole.answer);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { seeded } from "../../../../test/faults/random.ts";
+import { scaled } from "../../../../test/scale.ts";
 import { growsWithLength, leastHereMs, leastMs } from "../../lib/processor-time.testsuite.ts";
 import { atOnce } from "../../fairness/slices.ts";
 import { ENOUGH, Needles } from "./needles.ts";
@@ -25,13 +26,15 @@ const covered = (text: string, ranges: Iterable<Range>): string => {
   return marks.join("");
 };
 
-test("finds what looking at each place by itself finds: 3,000 texts of few characters", () => {
+const RANDOM_TEXTS = scaled({ whole: 3_000, part: 600 });
+
+test(`finds what looking at each place by itself finds: ${RANDOM_TEXTS} texts of few characters`, () => {
   const random = seeded("needles");
   const wordOf = (most: number): string => {
     const piece = Array.from({ length: random.between(1, 6) }, () => random.pick(["a", "b", "c"])).join("");
     return piece.repeat(50).slice(0, random.between(1, most)) + random.pick(["", "", "b", "ca"]);
   };
-  for (let at = 0; at < 3_000; at++) {
+  for (let at = 0; at < RANDOM_TEXTS; at++) {
     const texts = Array.from({ length: random.between(1, 6) }, () => wordOf(random.pick([5, 40, 120])));
     const text = Array.from({ length: random.between(1, 6) }, () =>
       random.pick([random.pick(texts), wordOf(60), random.pick(texts).slice(0, random.between(1, 100))]),

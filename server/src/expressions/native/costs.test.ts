@@ -1,11 +1,9 @@
 /** The charge must match the cost: otherwise a budget of steps bounds nothing. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { MAX_NS, RATIO } from "./costs.testsuite.ts";
 import type { Asked, Measured } from "./costs-thread.testsuite.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const ASKED = { seed: 20_261_122, draws: 6 };
 

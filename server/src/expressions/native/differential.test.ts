@@ -4,7 +4,7 @@
  * a fresh one too, which the title shows: put it in SEEDS to reproduce a failure.
  */
 import { randomInt } from "node:crypto";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createLog } from "../../lib/log/log.ts";
 import { CORNERS } from "./corners.testsuite.ts";
 import {
@@ -22,8 +22,6 @@ import { createExpressions } from "../expressions.ts";
 import { JqPool } from "../jq/jq-pool.ts";
 import { messageOfError } from "../jq/jq-program.ts";
 import { compileExpression } from "../template.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const SEEDS = scaled({ whole: [20_261_121, 484_318_516, randomInt(2 ** 31)], part: [20_261_121] });
 const CASES = scaled({ whole: ALL, part: { valuesOfEach: 15, ofAnyKind: 150 } });

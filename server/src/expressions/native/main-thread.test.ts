@@ -1,13 +1,11 @@
 /** Many concurrent evaluations give this thread back in between, and no organization waits for another's. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { createLog } from "../../lib/log/log.ts";
 import { longestStretchMs, threadMs } from "../../lib/processor-time.testsuite.ts";
 import { createExpressions } from "../expressions.ts";
 import { compileExpression, compileTemplate } from "../template.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const log = createLog("silent");
 const [OURS, THEIRS] = [newId<"organization">(), newId<"organization">()];

@@ -1,5 +1,5 @@
 /** Native expressions are bounded too: growing ones are left to jq, or refused, before they block this thread. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { createLog } from "../../lib/log/log.ts";
@@ -8,8 +8,6 @@ import { ExpressionError } from "../parsing/expression-error.ts";
 import { createExpressions, type Expressions } from "../expressions.ts";
 import { LEFT_TO_JQ, startCounting } from "./signals.ts";
 import { compileExpression, compileTemplate, type Template } from "../template.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const ORGANIZATION = newId<"organization">();
 const log = createLog("silent");
