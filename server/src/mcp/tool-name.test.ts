@@ -37,7 +37,9 @@ describe("a tool's name", () => {
     "Shop_x",
     "shop_x\u0000",
     "x".repeat(65),
+    `x_${"y".repeat(63)}`,
     `s__${"0".repeat(16)}`,
     ...["\0", "\ud800", "S", "%"].map((sign) => `${sign.repeat(46)}__${"0".repeat(16)}`),
+    ...["\0", "g", "A"].map((sign) => `${"p".repeat(46)}__${sign.repeat(16)}`),
   ])("%j names no agent", (name) => expect(agentNamedBy(name)).toBeUndefined());
 });

@@ -74,10 +74,14 @@ test("two processes that list first at the same time agree on one list, of one o
 test("as many as a version may have are pinned, and one more is refused; those that are pinned stay usable", async () => {
   const agentId = await agentOf();
   const most = LIMITS.pinnedToolsPerVersion;
-  for (let pinned = 0; pinned < most; pinned += 100) {
-    const tools = Array.from({ length: 100 }, (_, at): [string, string] => [`tool${at}`, "A tool."]);
-    await pin(agentId, Object.fromEntries(tools), { server: `https://${pinned}.example/mcp` });
-  }
+  const list = (count: number, server: number): Promise<Pinned> => {
+    const tools = Array.from({ length: count }, (_, at): [string, string] => [`tool${at}`, "A tool."]);
+    return pin(agentId, Object.fromEntries(tools), { server: `https://${server}.example/mcp` });
+  };
+  for (let pinned = 100; pinned < most; pinned += 100) await list(100, pinned);
+  // Those that are pinned already take no other place.
+  await list(99, 0);
+  await list(100, 0);
   expect(await rows(agentId)).toBe(most);
   await expect(pin(agentId, { tool0: "A tool." })).rejects.toMatchObject({
     code: "CONFLICT",
@@ -86,6 +90,45 @@ test("as many as a version may have are pinned, and one more is refused; those t
   expect(await rows(agentId)).toBe(most);
   const known = await pin(agentId, { tool0: "Another." }, { server: "https://0.example/mcp" });
   expect(known.get("tool0")).toMatchObject({ isChanged: true, pinned: { description: "A tool." } });
+  const definition = definitionOf({ name: `agent-${names}`, version: "2.0.0" });
+  await publishAgent(agents, world.caller, { projectId: world.project.id, definition });
+  expect((await pin(agentId, { tool0: "A tool." }, { version: "2.0.0" })).size).toBe(1);
+});
+
+test("a tool that is gone is no change", async () => {
+  const agentId = await agentOf();
+  await pin(agentId, { a: "A", b: "B" });
+  await pin(agentId, { a: "A", b: undefined });
+  expect((await listPinnedTools(agents, await agentWith(agentId), { first: 2 }, CHANGED)).items).toEqual([]);
+});
+
+test("of changes of which one is no longer there, none is accepted", async () => {
+  const agentId = await agentOf();
+  await pin(agentId, { a: "A", b: "B" });
+  await pin(agentId, { a: "A now", b: "B now" });
+  const { items } = await listPinnedTools(agents, await agentWith(agentId), { first: 2 }, CHANGED);
+  await pin(agentId, { b: "B later" });
+  const changes = items.map(({ change }) => change!.hash);
+  await expect(trustTools(agents, world.caller, { agentId, changes })).rejects.toMatchObject({ code: "CONFLICT" });
+  expect((await pin(agentId, { a: "A now" })).get("a")).toMatchObject({
+    isChanged: true,
+    pinned: { description: "A" },
+  });
+});
+
+test("an event of many changes names as many as a line has room for", async () => {
+  const agentId = await agentOf();
+  const tools = (text: string): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: 60 }, (_, at): [string, string] => [`tool${at}`, text]));
+  await pin(agentId, tools("One"));
+  await pin(agentId, tools("Two"));
+  await accept(agentId);
+  const [{ detail }] = (await database.query(
+    `select event->'detail' as detail from audit_events
+      where organization_id = $1 and action = 'agent_tools_trusted' order by number desc limit 1`,
+    [world.caller.organizationId],
+  )) as [{ detail: { count: number; tools: string } }];
+  expect([detail.count, detail.tools.length]).toEqual([60, 1_000]);
 });
 
 /** Accepts every change of the agent. */
