@@ -121,12 +121,29 @@ test("an event that is none is an error also where the others are known", async 
   for (const bad of [
     'data: {"a',
     said.replace('"a"', '"a", "b"'),
+    said.replace('"a"', '"'),
     said.replace('"a"', '"\\"'),
     said.replace('"a"', '"\\x"'),
   ]) {
     const broken = read(compatible, events(said.repeat(20) + bad.trimEnd() + "\n\n" + said + END));
     await expect(broken).rejects.toMatchObject({ problem: "unusable" });
   }
+});
+
+test("a model that changes between thinking and text is read here after each change", async () => {
+  const round = event({ reasoning_content: "so" }).repeat(20) + event({ content: "a" }).repeat(20);
+  const stream = round.repeat(20) + END;
+  const { answer, given } = await read(compatible, events(stream));
+  expect(answer.text).toBe("a".repeat(400));
+  expect(given).toBeLessThan(stream.length * 0.3);
+});
+
+test("of events that a package never begins with, no more are kept than may wait", () => {
+  const known = new KnownEvents();
+  for (let count = 0; count < 4_096; count++) known.handOver(event({ content: "a" }));
+  expect(known.isLearning).toBe(true);
+  known.handOver(event({ content: "a" }));
+  expect(known.isLearning).toBe(false);
 });
 
 test("comments between events change nothing", async () => {

@@ -63,6 +63,22 @@ test("of long texts a screen shows the last lines, none wider than it is, whatev
   expect(written().replaceAll(/\u001b\[(\d+A|J)/g, "")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
+test("of many texts a screen shows the newest lines, and one whose step goes on stays", () => {
+  const { terminal, lines } = screen(20);
+  using texts = createLiveTexts(terminal);
+  for (const number of [1, 2, 3]) texts.take(delta("a\nb\nc\nd\ne", 0, number));
+  texts.take(step("running", 3));
+  const of = (number: number, signs: string): string[] => [...signs].map((sign) => `  ${number} | ${sign}`);
+  expect(lines()).toEqual([...of(1, "de"), ...of(2, "abcde"), ...of(3, "abcde")]);
+});
+
+test("a screen that is narrower than the margin shows a character a line", () => {
+  const { terminal, lines } = screen(4);
+  using texts = createLiveTexts(terminal);
+  texts.take(delta("abcdefgh"));
+  expect(lines()).toEqual([..."cdefgh"].map((sign) => `  1 | ${sign}`));
+});
+
 test("elsewhere each line is printed once, when it is whole, also after a cut, and again when the model begins again", () => {
   const { terminal, lines } = printed();
   using texts = createLiveTexts(terminal);

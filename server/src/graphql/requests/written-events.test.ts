@@ -55,6 +55,16 @@ test("where their answers have errors, each is executed", async () => {
   expect(executed).toBe(4);
 });
 
+test("what an answer has besides its data, and a value that says itself how it is written, are as in each answer", async () => {
+  const more = (event: Event) => ({ ...data(event), extensions: { cost: event.at } });
+  const { answers } = await read(EVENTS.slice(0, 3), more);
+  expect(answers).toEqual(EVENTS.slice(0, 3).map((event) => JSON.stringify(more(event))));
+  const dated = ({ at }: Event) => ({ data: { at, on: new Date(0) } });
+  expect((await read(EVENTS.slice(0, 3), dated)).answers).toEqual(
+    EVENTS.slice(0, 3).map((event) => JSON.stringify(dated(event))),
+  );
+});
+
 test("the source ends with its reader", async () => {
   let isOver = false;
   const source = (async function* () {
