@@ -99,7 +99,9 @@ describe("a person is asked for more", () => {
     const again = await openOf(await pausedAgain(run, 2));
     expect(again["question"]).toBe("May work go on beyond its limit of 4 questions to the model?");
     expect(fieldOf(again, "iterations")).toMatchObject({ default: 3, maximum: LIMITS.assistantIterations - 4 });
-    expect(await decided(run, "approve", { answer: { iterations: 1 } })).toMatchObject({ output: "4 tickets" });
+    const over = await decided(run, "approve", { answer: { iterations: 1 } });
+    expect(over).toMatchObject({ output: "4 tickets" });
+    expect(over.steps[0].input.granted).toEqual({ iterations: 2 });
   });
 
   test("and says no: the error is the limit, with the comment, and nothing more is asked or called", async () => {
@@ -180,6 +182,25 @@ describe("a person is asked for more", () => {
     expect((await openOf(run))["context"].used.seconds).toBeGreaterThanOrEqual(41);
     await places.server.clock.advance(3_600_000);
     expect(await decided(run, "approve")).toMatchObject({ status: "completed", output: "Done" });
+  });
+
+  test("seconds, long after they were over: what is added begins with the decision", async () => {
+    places.model.replies = [toolCall("createTicket", { title: "A" }), "Done"];
+    places.endpoint.answer = "held";
+    const values = { tools: [ticket()], limits: { seconds: 40 }, onLimit: "ask" };
+    const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
+    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(120_000);
+    await until(places.server, id, "paused");
+    expect(await decided({ id }, "approve", {}, [...ENDED, "paused"])).toMatchObject({ output: "Done" });
+  });
+
+  test("questions: the time in which a person decides does not count in `seconds`", async () => {
+    tickets(1);
+    const run = await asks({ iterations: 1, seconds: 60 });
+    await places.server.clock.advance(3_600_000);
+    const over = await decided(run, "approve", {}, [...ENDED, "paused"]);
+    expect(over).toMatchObject({ status: "completed", output: "1 tickets" });
   });
 });
 
@@ -294,6 +315,18 @@ describe("a decision about a limit", () => {
     const run = await until(places.server, id, ...ENDED);
     expect(run.error.detail).toContain(`limits.seconds (${LIMITS.assistantSeconds}) is reached`);
     expect(run.approvals.nodes).toEqual([]);
+  });
+
+  test("may add the last that an author may write, and proposes no more", async () => {
+    places.endpoint.answer = "held";
+    places.model.replies = [toolCall("createTicket", { title: "A" })];
+    const values = { tools: [ticket()], limits: { seconds: LIMITS.assistantSeconds - 1 }, onLimit: "ask" };
+    const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
+    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await places.server.clock.advance(LIMITS.assistantSeconds * 1_000);
+    const run = await until(places.server, id, ...ENDED, "paused");
+    expect(fieldOf(await openOf(run), "seconds")).toMatchObject({ minimum: 1, maximum: 1, default: 1 });
+    expect(await decided(run, "reject")).toMatchObject({ status: "failed" });
   });
 });
 

@@ -30,6 +30,7 @@ const FILES: Record<string, Answer> = {
   "/notes": { type: "binary/octet-stream", body: "just words" },
   "/moved": { status: 302, location: "/photo.png" },
   "/away": { status: 302, location: "http://127.0.0.2:1/photo.png" },
+  "/choices.png": { status: 300, type: "image/png", body: PNG },
   "/gone.png": { status: 404, type: "image/png", body: "no" },
   "/error.png": { type: "image/png", body: "<html>Sorry</html>" },
   "/archive.zip": { type: "application/zip", body: "PK\x03\x04" },
@@ -181,6 +182,7 @@ test.each(Object.keys(PROTOCOLS))("%s is shown images and PDFs in its own protoc
 });
 
 const failing: [name: string, urls: (string | null)[], type: string, detail: string][] = [
+  ["that is one of several", ["/choices.png"], "communication", "answered with 300, so nothing was asked"],
   ["not there", ["/gone.png"], "communication", "answered with 404, so nothing was asked"],
   [
     "a page of an error",
@@ -224,6 +226,12 @@ const failing: [name: string, urls: (string | null)[], type: string, detail: str
     ["data:;base64,UEsDBAA="],
     "validation",
     "files[0] is none of the files that models take: PNG",
+  ],
+  [
+    "that is text in an unknown charset",
+    ["data:text/plain;charset=x-none;base64,Y2Fm6Q=="],
+    "validation",
+    "files[0] is text in a charset that can't be read",
   ],
   ["without data", ["data:image/png"], "validation", "files[0] has no comma before its data"],
   ["too many", Array<string>(LIMITS.modelFiles + 1).fill("data:,x"), "validation", "a model is shown at most 20 files"],

@@ -300,6 +300,37 @@ test("what a call used is written by a server that stops while another process h
   expect([await spentOf(organizationId), await openReservations()]).toEqual([30, 0]);
 });
 
+test("a call that ends makes room for the next of the same write", async () => {
+  const connection = connectionOf({ tokensPerDay: 150 });
+  const first = (await reserve({ connection })) as Reserved;
+  first.settle({ tokens: 50, cost: 0 });
+  expect(await reserve({ connection })).not.toBeInstanceOf(OverBudget);
+});
+
+test("a call waits half a minute while another process has the account, and no longer", async () => {
+  const holder = await database.dedicated();
+  await holder.query("select pg_advisory_lock(hashtextextended('models ' || $1, 0))", [organizationId]);
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+  performance.now = () => now() + aheadMs;
+  try {
+    const waiting = reserve({}).then(
+      () => "reserved",
+      (error: unknown) => (error as { code: string }).code,
+    );
+    await sleep(100);
+    aheadMs = 20_000;
+    expect(await Promise.race([waiting, sleep(200)])).toBeUndefined();
+    aheadMs = 30_000;
+    expect(await waiting).toBe("UNAVAILABLE");
+  } finally {
+    Reflect.deleteProperty(performance, "now");
+    await holder.end();
+  }
+  await allWritten();
+  expect(await openReservations()).toBe(0);
+});
+
 test("of the calls that wait while another process has the account, the first to come gets the room", async () => {
   tokensOfPlan = 150;
   const holder = await database.dedicated();

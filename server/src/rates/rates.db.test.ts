@@ -204,6 +204,9 @@ test("the costs of many days are summed up once, each day's on its own", async (
   expect(statements).toBe(3);
   await call(3, "4", "EUR");
   expect(await costOf(organizationId, dates[3]!)).toEqual({ cost: 4, currency: "EUR" });
+  // Calls that ended just before are written first.
+  const settling = createModelCosts({ database, clock, settled: async (of) => void (await call(3, "1", "EUR", of)) });
+  expect(await settling(organizationId, dates[3]!)).toEqual({ cost: 5, currency: "EUR" });
 });
 
 test("no more agents of a day than may be listed, those with the most tokens first, each with its cost", async () => {
@@ -238,6 +241,11 @@ test("no more agents of a day than may be listed, those with the most tokens fir
     { agentId: agents[2], tokens: 999, cost: null, currency: null },
   ]);
   expect(await read(organizationId, "2026-01-01")).toEqual([]);
+  // Each day has its own.
+  clock.pass(86_400_000);
+  await call(agents[3]!, 1, "1", "EUR");
+  const tomorrow = new Date(clock.now()).toISOString().slice(0, 10);
+  expect(await read(organizationId, tomorrow)).toMatchObject([{ agentId: agents[3], tokens: 1 }]);
 });
 
 test("no more connections of a day than may be listed, those with the most tokens first, each by its project", async () => {
