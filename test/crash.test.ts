@@ -134,6 +134,20 @@ const refusesRuns = (agentId: string): Promise<boolean> =>
     return errors?.[0]!.extensions.code === "UNAVAILABLE";
   });
 
+test("what a branch has brought is not done again, however long another takes", async () => {
+  const post = `{call: http, with: {method: post, endpoint: '${sink.url}?run=beside&step=1'}}`;
+  const id = await start(
+    server,
+    await agentOf(server, `do: [{both: {fork: {branches: [{long: ${hang("long")}}, {short: ${post}}]}}}]`),
+  );
+  await eventually(async () => stepsOf(await readRun(server, id)).includes("short completed"));
+  await eventually(() => sink.count("long", 1));
+  await server.kill();
+  await server.restart();
+  expect(await until(server, id, ...ENDED)).toMatchObject({ status: "completed" });
+  expect([sink.count("long", 1)!.requests, sink.count("beside", 1)!.requests]).toEqual([2, 1]);
+});
+
 test("SIGTERM lets what is under way finish; what takes longer than it gets is resumed at the next start, with the same key", async () => {
   await using door = await startDoor();
   const post = (name: string, url: string): string =>

@@ -1,7 +1,7 @@
 /** `retryRun` of a `call: assistant`: what is over is neither paid for nor decided again. */
 import { describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket } from "./assistants.ts";
+import { ask, assistant, connect, kindsOf, lastOf, ok, openPlaces, places, ticket, workOf } from "./assistants.ts";
 import type { Data } from "./client.ts";
 import { startEndpoint } from "./endpoint.ts";
 import { toolCall, toolCalls } from "./llm-service.ts";
@@ -51,6 +51,44 @@ describe("after a cancel", () => {
     expect(over).toMatchObject({ status: "completed", output: "Done" });
     expect([slow.seen.length, places.endpoint.seen.length, places.model.asked.length]).toEqual([2, 1, 2]);
     expect(lastOf(1).content).toBe("A person refused this call.");
+  });
+});
+
+describe("beside others that have ended", () => {
+  test("nothing of theirs is asked or called again, in items and in branches", async () => {
+    await using slow = await startEndpoint();
+    slow.answer = "held";
+    const call = { method: "post", endpoint: slow.url, body: "${ $arguments }" };
+    const { work } = workOf({ tools: [ticket({ name: "slow", call }), ticket()], prompt: "${ . }" });
+    places.model.think = ({ body: { messages } }) => {
+      const name = messages[0].content === "hang" ? "slow" : "createTicket";
+      return messages.at(-1).role === "tool" ? "Done" : toolCall(name, { title: "A" });
+    };
+    const items = { all: { call: "each:1.0.0@default", with: { in: '${ ["hang", "go", "go"] }', do: [{ work }] } } };
+    const branch = (name: string, text: string): object => ({
+      [name]: { input: { from: `\${ "${text}" }` }, ...work },
+    });
+    const branches = { all: { fork: { branches: [branch("first", "hang"), branch("second", "go")] } } };
+    for (const [list, others] of [
+      [items, 2],
+      [branches, 1],
+    ] as const) {
+      places.model.asked.length = places.endpoint.seen.length = 0;
+      const id = await start(places.server, await agentOf(places.server, `do: ${JSON.stringify([list])}`), {});
+      const answered = async (): Promise<number> =>
+        kindsOf(await readRun(places.server, id)).filter((kind) => kind === "model model completed").length;
+      await expect.poll(answered, { timeout: 20_000 }).toBe(2 * others + 1);
+      await expect.poll(() => slow.held, { timeout: 20_000 }).toBe(1);
+      await places.server.data(CANCEL, { id });
+      slow.answer = ok({ id: 8 });
+      expect(await retried(id)).toMatchObject({
+        status: "completed",
+        output: ["Done", ...Array.from({ length: others }, () => "Done")],
+      });
+      expect(paid()).toEqual([2 * others + 2, others]);
+      slow.answer = "held";
+    }
+    expect(slow.seen).toHaveLength(4);
   });
 });
 

@@ -37,6 +37,8 @@ export async function runTogether(frame: Frame, count: number, most: number, bra
         results[index] = await branch(index, { ...frame.scope, signal, progress });
         progress(1);
       }
+      // The others may take long: a call that is over is never made again.
+      if (live > 1 && execution.journal.hasOutcome && !signal.aborted) await execution.commit();
     } catch (reason) {
       thrown ??= { reason };
       if (!signal.aborted) own.abort(new BranchLeft("another branch has failed"));

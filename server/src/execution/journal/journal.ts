@@ -10,7 +10,14 @@ import type { Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
 import { attemptRow, startRow, type StartOfRow, stepRow, textsOf, type Payload, type Texts } from "./make-rows.ts";
-import { isBetweenTries, type Change, type Head, type JournalStep, type RunState } from "./loaded-run.ts";
+import {
+  isBetweenTries,
+  type Change,
+  type Head,
+  type JournalStep,
+  type RunState,
+  type StepState,
+} from "./loaded-run.ts";
 import type { ApprovalRow, ApprovalChange, AttemptRow, ModelCallRow, StepRow } from "./columns.ts";
 import { OpenSteps } from "./open-steps.ts";
 import { enclosing } from "./step-keys.ts";
@@ -64,6 +71,7 @@ export class Journal {
   /** Most runs ask no model. */
   #modelCalls: ModelCallRow[] | undefined;
   #left: RunId[] = [];
+  #hasOutcome = false;
   #woken = false;
   #inFlight: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -121,6 +129,11 @@ export class Journal {
   /** Enough has gathered, or a child that no step awaits any longer is to be cancelled. */
   get isDue(): boolean {
     return this.#weight.isDue || this.#left.length > 0;
+  }
+
+  /** An effect, a child run or a question to a person has ended, and no row says so yet. */
+  get hasOutcome(): boolean {
+    return this.#hasOutcome;
   }
 
   get steps(): Iterable<JournalStep> {
@@ -214,6 +227,7 @@ export class Journal {
     if (step.state.awaits) this.#left.push(step.state.childId!);
     if (step.state.answer !== undefined) delete step.state.answer;
     step.unsaved = undefined;
+    this.#hasOutcome ||= isOutside(step.state);
     step.status = status;
     step.finishedAt = now;
     this.touch(step);
@@ -352,6 +366,7 @@ export class Journal {
     this.#start = undefined;
     this.#committedStatus = head.status;
     this.#dirty = new Set();
+    this.#hasOutcome = false;
     this.#attempts = [];
     this.#newApprovals = [];
     this.#approvalChanges = [];
@@ -412,6 +427,10 @@ export class Journal {
     return lowest ?? (this.#steps.size || null);
   }
 }
+
+/** Whether the step had an effect, started a run or asked a person: none of these may be repeated. */
+const isOutside = (state: StepState): boolean =>
+  "sent" in state || state.childId !== undefined || state.approvalId !== undefined;
 
 /** Those below the highest. */
 function missingNumbers(steps: readonly JournalStep[]): number[] {

@@ -109,6 +109,28 @@ test("of what is around the step only the state goes on, of what was cancelled b
   ]);
 });
 
+test.each(["fork", "each"])(
+  "of a %s that has not ended, what is beside the step is kept, however late it was reached",
+  (kind) => {
+    const [mine, other] = kind === "fork" ? ["left#1", "right#1"] : ["1/left#1", "2/left#1"];
+    const stepsOf = (status: JournalStep["status"]): JournalStep[] => [
+      step(1, "all#1", { kind, status }),
+      step(2, `all#1/${mine}`, { kind: "do", status: "failed" }),
+      step(3, `all#1/${mine}/bad#1`, { status: "failed" }),
+      step(4, `all#1/${other}`, { kind: "do", status: "cancelled" }),
+      step(5, `all#1/${other}/paid#1`),
+      step(6, `all#1/${other}/stopped#1`, { status: "cancelled" }),
+      step(7, "after#1"),
+    ];
+    const namesOf = (status: JournalStep["status"]): string[] => {
+      const steps = stepsOf(status);
+      return keep({ steps, failed: steps[2] }, steps[2], 7).map((one) => `${one.number} ${one.status}`);
+    };
+    expect(namesOf("failed")).toEqual(["1 running", "2 running", "4 running", "5 completed", "6 running"]);
+    expect(namesOf("completed")).toEqual(["1 running", "2 running"]);
+  },
+);
+
 test("of an assistant's input, what people granted does not go on: its kept decisions grant it again", () => {
   const input = { limits: { iterations: 2 }, granted: { iterations: 3 } };
   const steps = [

@@ -87,7 +87,8 @@ const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.s
  * cancelled in another branch, what failed together with the old run, and lists of tools that somebody may have accepted since.
  */
 export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined, now: number): JournalStep[] {
-  const before = from ? steps.filter((step) => isBefore(step, from)) : steps;
+  const sides = from ? sidesOf(from, steps) : [];
+  const before = from ? steps.filter((step) => isBefore(step, from) || isBeside(step, sides)) : steps;
   const begun = allAround(before);
   const aroundFrom = allAround(from ? [from] : []);
   const aroundFailed = allAround(failed ? [failed] : []);
@@ -131,6 +132,25 @@ function isBefore(step: JournalStep, from: JournalStep): boolean {
   if (isEarlier) return step.startedAt <= from.startedAt;
   return step.finishedAt !== null && step.finishedAt <= from.startedAt;
 }
+
+/** A branch or an item of a task that has not completed: the task's key, and the part of a key that follows it. */
+type Side = { around: string; part: string };
+
+/** The branches and items that the step is in. */
+function sidesOf({ key: inner }: JournalStep, steps: JournalStep[]): Side[] {
+  const around = allAround([{ key: inner }]);
+  return steps
+    .filter(
+      ({ key, kind, status }) => around.has(key) && (kind === "fork" || kind === "each") && status !== "completed",
+    )
+    .map(({ key }) => ({ around: `${key}/`, part: partBehind(`${key}/`, inner) }));
+}
+
+const partBehind = (around: string, inner: string): string => inner.slice(around.length).split("/", 1)[0]!;
+
+/** Whether the step is in another branch or item: what it has brought depends on none of the others. */
+const isBeside = ({ key }: JournalStep, sides: readonly Side[]): boolean =>
+  sides.some(({ around, part }) => key.startsWith(around) && partBehind(around, key) !== part);
 
 /** An assistant adds again to its input what was granted in the steps that it keeps. */
 function begunInput({ kind, input }: JournalStep): Json | undefined {
