@@ -120,7 +120,8 @@ async function streamed(
     return coming.whole();
   } catch (error) {
     if (!(error instanceof CameWhole)) throw error;
-    const answer = answerOf(await model.doGenerate(options));
+    // It came already: the package writes its request for nobody, so it need not write a long conversation again, twice.
+    const answer = answerOf(await model.doGenerate({ ...options, prompt: options.prompt.slice(-1) }));
     onDelta(answer.text);
     return answer;
   }

@@ -22,7 +22,7 @@ import { Endpoints, type Endpoint } from "./endpoints.ts";
 import { Crowd } from "./crowd.ts";
 import { ModelFigures } from "./figures.ts";
 import { LlmError } from "./problem.ts";
-import { openProvider } from "./providers.ts";
+import { OpenModels } from "./providers.ts";
 
 export type Question = {
   /** The model's task. */
@@ -98,6 +98,7 @@ class Door implements Llm, AsyncDisposable {
   readonly #uses: RateWindows<OrganizationId>;
   readonly #runCalls = new Slots(LIMITS.modelCallsAtOnce, LIMITS.modelCallsAtOnceOwn / LIMITS.modelCallsAtOnce);
   readonly #endpoints: Endpoints;
+  readonly #models = new OpenModels();
   /** Calls that wait for a slot. */
   readonly #waiting = new Map<OrganizationId, number>();
   readonly #charged: ChargedCalls;
@@ -290,8 +291,10 @@ class Door implements Llm, AsyncDisposable {
     const outbound = connection.id === undefined ? this.#ownOutbound : this.#options.outbound;
     const onResponse = (head: ResponseHead): void => pause.read(head);
     const sockets = new GuardedFetch({ ...by, outbound, host, onResponse }, request.onDelta !== undefined);
-    const model = await openProvider(connection, sockets.fetch, request.model);
-    const answer = await callModel(model, request, { host, signal, sockets });
+    using own = follow(signal);
+    const call = { signal: own.signal, fetch: sockets.fetch };
+    const model = await this.#models.open(organizationId, connection, request.model, call);
+    const answer = await callModel(model, request, { host, signal: own.signal, sockets });
     this.#options.usage.modelTokens(organizationId, answer.usage.inputTokens + answer.usage.outputTokens);
     return answer;
   }

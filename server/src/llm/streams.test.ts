@@ -1,6 +1,7 @@
 /** Answers that come as streams, from real endpoints on loopback: what is read of each provider's, and what is too much. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
@@ -9,7 +10,7 @@ import { createLog } from "../lib/log/log.ts";
 import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { createOutbound } from "../outbound/outbound.ts";
-import type { ModelAnswer } from "./call-model.ts";
+import type { Message, ModelAnswer } from "./call-model.ts";
 import type { ModelProvider } from "./connection.ts";
 import { createLlm } from "./llm.ts";
 
@@ -25,12 +26,12 @@ const llm = createLlm({
   operator: { has: async () => false },
   outbound,
 });
-let answer: (response: ServerResponse) => void;
+let answer: (response: ServerResponse, body: string) => void;
 /** The headers of what was asked. */
 const asked: IncomingHttpHeaders[] = [];
 const endpoint = createServer((request, response) => {
   asked.push(request.headers);
-  request.resume().on("end", () => answer(response));
+  void text(request).then((body) => answer(response, body));
 });
 beforeAll(() => new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve)));
 afterAll(async () => {
@@ -44,6 +45,7 @@ afterAll(async () => {
 async function ask(
   provider: ModelProvider = "openai_compatible",
   turn: () => Promise<void> | undefined = () => undefined,
+  messages: Message[] = [{ role: "user", text: "Hi" }],
 ) {
   const { port } = endpoint.address() as AddressInfo;
   const limits = { prices: null, limits: null };
@@ -67,7 +69,7 @@ async function ask(
   };
   const deltas: string[] = [];
   const question = {
-    messages: [{ role: "user" as const, text: "Hi" }],
+    messages,
     idempotencyKey: "once",
     onDelta: (text: string) => void deltas.push(text),
   };
@@ -125,13 +127,35 @@ test("a large answer is read 16 KiB in a turn, and while it waits for one, anoth
   expect(turns).toBeGreaterThanOrEqual(stream.length / (16 * 1_024));
 });
 
-test("of an endpoint that gives whole answers: all at once", async () => {
-  const body = { choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }] };
-  answer = (response) => void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
-  const { came, deltas } = await ask();
-  expect(came).toMatchObject({ text: "Hello", finish: "stop" });
-  expect(deltas).toEqual(["Hello"]);
-});
+test.each(Object.entries(PROTOCOLS))(
+  "of an endpoint of %s that gives whole answers: all at once, and it is asked once, for all",
+  async (provider, protocol) => {
+    const bodies: string[] = [];
+    answer = (response, body) => {
+      bodies.push(body);
+      response.setHeader("content-type", "application/json").end(JSON.stringify(protocol.answer("Hello", "stop")));
+    };
+    const plain = await ask(provider as ModelProvider);
+    const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60 };
+    expect(plain.came).toMatchObject({ text: "Hello", finish: "stop", usage });
+    expect(plain.deltas).toEqual(["Hello"]);
+    // The last message may be any.
+    const calls = [{ id: "call00001", name: "look", arguments: "{}" }];
+    const messages: Message[] = [
+      { role: "user", text: "first words" },
+      { role: "assistant", text: "second words", toolCalls: calls },
+      { role: "tool", results: [{ id: "call00001", name: "look", text: "third words" }] },
+      { role: "assistant", text: "fourth words" },
+    ];
+    for (const count of [1, 3, 4]) {
+      const { came } = await ask(provider as ModelProvider, undefined, messages.slice(0, count));
+      expect(came).toEqual(plain.came);
+    }
+    expect(bodies).toHaveLength(4);
+    for (const words of ["first words", "second words", "third words", "fourth words"])
+      expect(bodies.at(-1)).toContain(words);
+  },
+);
 
 test("calls of functions, in pieces and several at once", async () => {
   const call = (index: number, own: object): string => delta({ tool_calls: [{ index, ...own }] });
