@@ -9,8 +9,7 @@ import type { Database, Query } from "../storage/database.ts";
 import { SpendBook, type Budget, type Refused } from "./spend-book.ts";
 import {
   lockOrganizations,
-  readReservations,
-  readSpent,
+  readAccounts,
   writeSpending,
   type Amount,
   type Reservation,
@@ -101,11 +100,8 @@ export class Account {
     const isOurs = ({ reservation }: Entry): boolean => ours.has(reservation.organizationId);
     const entries = all.filter(isOurs);
     if (entries.length === 0) return all.map(() => "elsewhere");
-    const reserved = await readReservations(query, [...ours]);
-    const spent = await readSpent(
-      query,
-      entries.flatMap((entry) => ("budgets" in entry ? entry.budgets : [])),
-    );
+    const places = entries.flatMap((entry) => ("budgets" in entry ? entry.budgets : []));
+    const { spent, reserved } = await readAccounts(query, [...ours], places);
     const book = new SpendBook(now, spent, reserved);
     const results = all.map((entry): Written => {
       if (!isOurs(entry)) return "elsewhere";

@@ -64,29 +64,44 @@ export async function lockOrganizations(
   return new Set(rows.flatMap(({ one, isOurs }) => (isOurs ? [one] : [])));
 }
 
-export async function readSpent(query: Query, places: readonly Place[]): Promise<Spent[]> {
+/** The amounts that were spent at these places, and all that the organizations have reserved. */
+export async function readAccounts(
+  query: Query,
+  organizations: readonly OrganizationId[],
+  places: readonly Place[],
+): Promise<{ spent: Spent[]; reserved: Reservation[] }> {
   const rows = await query(
-    `select s.organization_id, s.subject, to_char(s.day, 'YYYY-MM-DD') as day, s.currency, s.tokens, s.cost::float8 as cost
+    `select s.organization_id, s.subject as id, to_char(s.day, 'YYYY-MM-DD') as day, s.currency, s.tokens, s.cost::float8 as cost,
+            null::uuid as connection_id, null::uuid as run_id, null::bigint as beyond_tokens, null::timestamptz as expires_at
        from (select distinct * from unnest($1::uuid[], $2::uuid[], $3::date[])) as wanted (organization_id, subject, day)
-       join model_spend s using (organization_id, subject, day)`,
+       join model_spend s using (organization_id, subject, day)
+     union all
+     select organization_id, id, to_char(day, 'YYYY-MM-DD'), currency, tokens, cost::float8,
+            connection_id, run_id, beyond_tokens, expires_at
+       from model_reservations where organization_id = any($4::uuid[])`,
     [
       places.map(({ organizationId }) => organizationId),
       places.map(({ subject }) => subject),
       places.map(({ day }) => day),
+      organizations,
     ],
   );
-  return rows.map(({ organization_id: organizationId, ...row }) => ({ ...row, organizationId }) as Spent);
+  return {
+    spent: rows.filter(isSpent).map(spentOf),
+    reserved: rows.filter((row) => !isSpent(row)).map(reservationOf),
+  };
 }
 
-export async function readReservations(query: Query, organizations: readonly OrganizationId[]): Promise<Reservation[]> {
-  const rows = await query(
-    `select organization_id, id, to_char(day, 'YYYY-MM-DD') as day, connection_id, run_id, currency, tokens, beyond_tokens,
-            cost::float8 as cost, expires_at
-       from model_reservations where organization_id = any($1::uuid[])`,
-    [organizations],
-  );
-  return rows.map(reservationOf);
-}
+const isSpent = (row: Row): boolean => row["expires_at"] === null;
+
+const spentOf = (row: Row): Spent => ({
+  organizationId: row["organization_id"],
+  subject: row["id"],
+  day: row["day"],
+  currency: row["currency"],
+  tokens: row["tokens"],
+  cost: row["cost"],
+});
 
 const reservationOf = (row: Row): Reservation => ({
   organizationId: row["organization_id"],
@@ -124,78 +139,87 @@ export type Changes = {
   calls: readonly SentenceCall[];
 };
 
+/** A statement whose parameters are numbered from 1. */
+type Statement = { text: string; values: unknown[] };
+
+/** In one statement: each costs a way to the database and back, within the transaction that has the account. */
 export async function writeSpending(query: Query, { spent, reserved, ended, calls }: Changes): Promise<void> {
-  if (spent.length > 0) await addSpent(query, spent);
-  if (ended.length > 0) await endReservations(query, ended);
-  if (reserved.length > 0) await addReservations(query, reserved);
-  if (calls.length > 0) await addCalls(query, calls);
+  const parts: Statement[] = [];
+  if (spent.length > 0) parts.push(addSpent(spent));
+  if (ended.length > 0) parts.push(endReservations(ended));
+  if (reserved.length > 0) parts.push(addReservations(reserved));
+  if (calls.length > 0) parts.push(addCalls(calls));
+  if (parts.length === 0) return;
+  const values: unknown[] = [];
+  const texts = parts.map((part, index) => {
+    const text = part.text.replaceAll(/\$(\d+)/g, (_, number) => `$${values.length + Number(number)}`);
+    values.push(...part.values);
+    return `part_${index} as (${text})`;
+  });
+  await query(`with ${texts.join(", ")} select 1`, values);
 }
 
-const addSpent = (query: Query, spent: Changes["spent"]): Promise<unknown> =>
-  query(
-    `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
-     select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::numeric[])
-     on conflict (organization_id, subject, day, currency) do update
-       set tokens = known.tokens + excluded.tokens, cost = known.cost + excluded.cost`,
-    [
-      spent.map(({ organizationId }) => organizationId),
-      spent.map(({ subject }) => subject),
-      spent.map(({ day }) => day),
-      spent.map(({ currency }) => currency),
-      spent.map(({ tokens }) => tokens),
-      spent.map(({ cost }) => cost.toFixed(DECIMALS)),
-    ],
-  );
+const addSpent = (spent: Changes["spent"]): Statement => ({
+  text: `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
+   select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::numeric[])
+   on conflict (organization_id, subject, day, currency) do update
+     set tokens = known.tokens + excluded.tokens, cost = known.cost + excluded.cost`,
+  values: [
+    spent.map(({ organizationId }) => organizationId),
+    spent.map(({ subject }) => subject),
+    spent.map(({ day }) => day),
+    spent.map(({ currency }) => currency),
+    spent.map(({ tokens }) => tokens),
+    spent.map(({ cost }) => cost.toFixed(DECIMALS)),
+  ],
+});
 
-const endReservations = (query: Query, ended: Changes["ended"]): Promise<unknown> =>
-  query(
-    `delete from model_reservations r using unnest($1::uuid[], $2::uuid[]) as ended (organization_id, id)
-      where r.organization_id = ended.organization_id and r.id = ended.id`,
-    [ended.map(({ organizationId }) => organizationId), ended.map(({ id }) => id)],
-  );
+const endReservations = (ended: Changes["ended"]): Statement => ({
+  text: `delete from model_reservations r using unnest($1::uuid[], $2::uuid[]) as ended (organization_id, id)
+    where r.organization_id = ended.organization_id and r.id = ended.id`,
+  values: [ended.map(({ organizationId }) => organizationId), ended.map(({ id }) => id)],
+});
 
-const addReservations = (query: Query, reserved: Changes["reserved"]): Promise<unknown> =>
-  query(
-    `insert into model_reservations (organization_id, id, day, connection_id, run_id, currency, tokens, beyond_tokens, cost, expires_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[],
-       $9::numeric[], $10::timestamptz[])`,
-    [
-      reserved.map(({ organizationId }) => organizationId),
-      reserved.map(({ id }) => id),
-      reserved.map(({ day }) => day),
-      reserved.map(({ connectionId }) => connectionId),
-      reserved.map(({ runId }) => runId),
-      reserved.map(({ currency }) => currency),
-      reserved.map(({ tokens }) => tokens),
-      reserved.map(({ beyondTokens }) => beyondTokens),
-      reserved.map(({ cost }) => cost.toFixed(DECIMALS)),
-      reserved.map(({ expiresAt }) => new Date(expiresAt)),
-    ],
-  );
+const addReservations = (reserved: Changes["reserved"]): Statement => ({
+  text: `insert into model_reservations (organization_id, id, day, connection_id, run_id, currency, tokens, beyond_tokens, cost, expires_at)
+   select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[],
+     $9::numeric[], $10::timestamptz[])`,
+  values: [
+    reserved.map(({ organizationId }) => organizationId),
+    reserved.map(({ id }) => id),
+    reserved.map(({ day }) => day),
+    reserved.map(({ connectionId }) => connectionId),
+    reserved.map(({ runId }) => runId),
+    reserved.map(({ currency }) => currency),
+    reserved.map(({ tokens }) => tokens),
+    reserved.map(({ beyondTokens }) => beyondTokens),
+    reserved.map(({ cost }) => cost.toFixed(DECIMALS)),
+    reserved.map(({ expiresAt }) => new Date(expiresAt)),
+  ],
+});
 
-const addCalls = (query: Query, calls: Changes["calls"]): Promise<unknown> =>
-  query(
-    `insert into model_calls (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
-       input_tokens, output_tokens, cached_input_tokens, cost, currency)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::timestamptz[],
-       $9::int[], $10::int[], $11::int[], $12::numeric[], $13::text[])
-     on conflict do nothing`,
-    [
-      calls.map(({ organizationId }) => organizationId),
-      calls.map(({ id }) => id),
-      calls.map(({ agentId }) => agentId),
-      calls.map(({ projectId }) => projectId),
-      calls.map(({ connectionId }) => connectionId),
-      calls.map(({ connection }) => connection),
-      calls.map(({ model }) => model),
-      calls.map(({ calledAt }) => new Date(calledAt)),
-      calls.map(({ inputTokens }) => inputTokens),
-      calls.map(({ outputTokens }) => outputTokens),
-      calls.map(({ cachedInputTokens }) => cachedInputTokens),
-      calls.map(({ cost }) => (cost === null ? null : cost.toFixed(DECIMALS))),
-      calls.map(({ currency }) => currency),
-    ],
-  );
+const addCalls = (calls: Changes["calls"]): Statement => ({
+  text: `insert into model_calls (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
+     input_tokens, output_tokens, cached_input_tokens, cost, currency)
+   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::timestamptz[],
+     $9::int[], $10::int[], $11::int[], $12::numeric[], $13::text[])
+   on conflict do nothing`,
+  values: [
+    calls.map(({ organizationId }) => organizationId),
+    calls.map(({ id }) => id),
+    calls.map(({ agentId }) => agentId),
+    calls.map(({ projectId }) => projectId),
+    calls.map(({ connectionId }) => connectionId),
+    calls.map(({ connection }) => connection),
+    calls.map(({ model }) => model),
+    calls.map(({ calledAt }) => new Date(calledAt)),
+    calls.map(({ inputTokens }) => inputTokens),
+    calls.map(({ outputTokens }) => outputTokens),
+    calls.map(({ cachedInputTokens }) => cachedInputTokens),
+    calls.map(({ cost }) => (cost === null ? null : cost.toFixed(DECIMALS))),
+    calls.map(({ currency }) => currency),
+  ],
+});
 
 /** The decimals of a cost, as those of `model_calls`. */
 const DECIMALS = 12;
