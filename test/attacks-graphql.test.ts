@@ -15,7 +15,7 @@ const MEDIA_TYPES = ["application/json", "application/graphql-response+json", "t
 type MediaType = (typeof MEDIA_TYPES)[number];
 /** A refusal's form, whatever is asked for. */
 const ANSWER_CHARACTERS = 30_000;
-const STREAM_MS = 20_000;
+const STREAM_MS = 120_000;
 const TRIES = 5;
 
 let server: SharedServer;
@@ -55,7 +55,7 @@ async function overWebSocket(body: string, token: string | null): Promise<string
   using socket = await acknowledged(server, token);
   const closed = socket.closed.then(({ code }) => `closed ${code}`);
   socket.send(`{"id":"1","type":"subscribe","payload":${body}}`);
-  const answer = eventually(() => socket.messages.find(({ id }: Data) => id === "1"), STREAM_MS).then(
+  const answer = eventually(() => socket.messages.find(({ id }: Data) => id === "1")).then(
     ({ payload }: Data) => codesIn(JSON.stringify(payload)).join(", ") || "answered",
   );
   // When the other has won.

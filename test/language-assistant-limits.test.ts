@@ -118,7 +118,7 @@ describe("limits", () => {
     places.endpoint.answer = "held";
     const agentId = await agentOf(places.server, assistant({ tools: [ticket()], limits: { seconds: 600 } }));
     const id = await start(places.server, agentId, { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(601_000);
     const run = await until(places.server, id, "completed", "failed");
     expect(run.error.detail).toContain("limits.seconds (600) is reached");
@@ -130,7 +130,7 @@ describe("limits", () => {
     // Less than a call's own time.
     const agentId = await agentOf(places.server, assistant({ tools, limits: { seconds: 40 } }));
     const id = await start(places.server, agentId, { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(41_000);
     const { error } = await until(places.server, id, "completed", "failed");
     expect(error.type).toMatch(/limit$/);
@@ -159,10 +159,10 @@ describe("`seconds` count from the first try", () => {
     places.model.think = () => (response) => void asked.push(response);
     const agentId = await agentOf(places.server, tried(asks(question), values, 1));
     const id = await start(places.server, agentId);
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => asked.length).toBe(1);
     await places.server.clock.advance(250_000);
     (status(500) as (response: ServerResponse) => void)(asked[0]!);
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => asked.length).toBe(2);
     await places.server.clock.advance(200_000);
     return { id, second: asked[1]! };
   };
@@ -186,7 +186,7 @@ describe("`seconds` count from the first try", () => {
     const tools = [ticket()];
     const agentId = await agentOf(places.server, assistant({ ...values, tools, maxTokens: 50 }));
     const id = await start(places.server, agentId, { question: "Retry" });
-    await expect.poll(() => first.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => first.length).toBe(1);
     await places.server.clock.advance(250_000);
     (toolCall("createTicket", { title: "A" }) as (response: ServerResponse) => void)(first[0]!);
     const { error } = await until(places.server, id, "completed", "failed");
@@ -197,7 +197,7 @@ describe("`seconds` count from the first try", () => {
     const { retryRun } = await places.server.data("mutation($id: ID!) { retryRun(input: {runId: $id}) { id } }", {
       id,
     });
-    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => places.model.asked.length).toBe(3);
     await places.server.clock.advance(200_000);
     const retried = await until(places.server, retryRun.id, "completed", "failed");
     expect(retried.error.detail).toContain(LATE);
@@ -219,10 +219,10 @@ describe("the last question of `onLimit: answer`", () => {
       places.model.asked.length === 1 ? ended("Once", "length") : (response) => void asked.push(response);
     const agentId = await agentOf(places.server, assistant({ limits: { tokens: 345 }, onLimit: "answer" }));
     const id = await start(places.server, agentId, { question: "Long" });
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => asked.length).toBe(1);
     await places.server.kill();
     await places.server.restart();
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => asked.length).toBe(2);
     send("In short")(asked[1]!);
     expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "In short" });
     expect(places.model.asked[2]!.key).toBe(places.model.asked[1]!.key);
@@ -319,7 +319,7 @@ describe("approval", () => {
     await decide(places.server, id, "approve");
     const open = async (): Promise<Data[]> =>
       (await readRun(places.server, id)).approvals.nodes.filter(({ status: of }: Data) => of === "open");
-    await expect.poll(open, { timeout: 20_000 }).toMatchObject([{ context: { arguments: { title: "Second" } } }]);
+    await expect.poll(open).toMatchObject([{ context: { arguments: { title: "Second" } } }]);
     await decide(places.server, id, "reject");
     expect(await until(places.server, id, "completed", "failed")).toMatchObject({ output: "Over" });
     expect(places.endpoint.seen.map(({ body }) => JSON.parse(body).title)).toEqual(["First", "First", "Second"]);
@@ -336,7 +336,7 @@ describe("approval", () => {
     const { id } = await ran(places.server, await agentOf(places.server, tried(asks("Same"), values, 1)));
     await places.server.clock.advance(3_600_000);
     await decide(places.server, id, "approve");
-    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => places.model.asked.length).toBe(3);
     await places.server.clock.advance(61_000);
     const { error } = await until(places.server, id, "completed", "failed");
     expect(error.detail).toContain("limits.seconds (60) is reached");
@@ -352,9 +352,7 @@ describe("after `kill -9`", () => {
     const id = await start(places.server, await agentOf(places.server, assistant({ tools: [ticket()] })), {
       question: "Two",
     });
-    await expect
-      .poll(async () => kindsOf(await readRun(places.server, id)), { timeout: 20_000 })
-      .toContain("tool createTicket completed");
+    await expect.poll(async () => kindsOf(await readRun(places.server, id))).toContain("tool createTicket completed");
     await places.server.kill();
     places.endpoint.answer = ok({ id: 2 });
     await places.server.restart();

@@ -48,9 +48,7 @@ const decided = async (
 };
 /** Waits until so many questions were asked: a decided run is `running` for a moment. */
 const pausedAgain = async ({ id }: Data, asked: number): Promise<Data> => {
-  await expect
-    .poll(async () => (await readRun(places.server, id)).approvals.nodes.length, { timeout: 20_000 })
-    .toBe(asked);
+  await expect.poll(async () => (await readRun(places.server, id)).approvals.nodes.length).toBe(asked);
   return until(places.server, id, "paused");
 };
 
@@ -176,7 +174,7 @@ describe("a person is asked for more", () => {
       assistant({ tools: [ticket()], limits: { seconds: 40 }, onLimit: "ask" }),
     );
     const id = await start(places.server, agentId, { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(41_000);
     const run = await until(places.server, id, "paused");
     expect((await openOf(run))["context"].used.seconds).toBeGreaterThanOrEqual(41);
@@ -310,7 +308,7 @@ describe("a decision about a limit", () => {
     places.model.replies = [toolCall("createTicket", { title: "A" })];
     const values = { tools: [ticket()], limits: { seconds: LIMITS.assistantSeconds }, onLimit: "ask" };
     const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(LIMITS.assistantSeconds * 1_000);
     const run = await until(places.server, id, ...ENDED);
     expect(run.error.detail).toContain(`limits.seconds (${LIMITS.assistantSeconds}) is reached`);
@@ -338,7 +336,7 @@ describe("what a person granted holds when the run is loaded again", () => {
     places.endpoint.answer = "held";
     const values = { tools: [ticket({ approval })], limits: { seconds: 40 }, onLimit: "ask" };
     const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(41_000);
     const run = await until(places.server, id, "paused");
     places.endpoint.answer = ok({ id: 7 });
@@ -360,7 +358,7 @@ describe("what a person granted holds when the run is loaded again", () => {
     places.model.replies = [toolCall("createTicket", { title: "A" }), () => undefined];
     const run = await late();
     await decide(places.server, run.id, "approve");
-    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => places.model.asked.length).toBe(2);
     await places.server.kill();
     places.model.replies = ["Done"];
     await places.server.restart();
@@ -377,7 +375,7 @@ describe("seconds that a person granted hold", () => {
     places.model.replies = [toolCall("createTicket", { title: "A" }), ...replies];
     const values = { tools: [ticket(), ...tools], limits: { seconds: 40 }, onLimit: "ask" };
     const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(41_000);
     await until(places.server, id, "paused");
     await decide(places.server, id, "approve", { answer: { seconds: 3_600 } });
@@ -389,7 +387,7 @@ describe("seconds that a person granted hold", () => {
     await agentOf(places.server, "do: [{rest: {wait: PT20S}}, {last: {set: {rested: true}}}]", handle);
     const { id } = await granted([{ agent: { handle } }], toolCall(handle, {}), "Done");
     const steps = async (): Promise<string[]> => kindsOf(await readRun(places.server, id));
-    await expect.poll(steps, { timeout: 20_000 }).toContain(`tool ${handle} running`);
+    await expect.poll(steps).toContain(`tool ${handle} running`);
     await places.server.kill();
     await places.server.restart(undefined, 21_000);
     const over = await until(places.server, id, ...ENDED, "paused");
@@ -399,7 +397,7 @@ describe("seconds that a person granted hold", () => {
 
   test("for a question that its endpoint puts off", async () => {
     const { id } = await granted([], status(429, { "retry-after": "10" }), "Done");
-    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => places.model.asked.length).toBe(2);
     await places.server.kill();
     await places.server.restart(undefined, 12_000);
     const over = await until(places.server, id, ...ENDED, "paused");
@@ -411,7 +409,7 @@ describe("seconds that a person granted hold", () => {
     places.model.replies = [toolCall("createTicket", { title: "A" }), () => undefined];
     const values = { tools: [ticket()], limits: { seconds: 40 }, onLimit: "ask" };
     const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
-    await expect.poll(() => places.model.asked.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => places.model.asked.length).toBe(2);
     await places.server.clock.advance(41_000);
     await until(places.server, id, "paused");
     places.model.replies = [toolCall("createTicket", { title: "B" }), "Done"];

@@ -33,18 +33,16 @@ describe("after a cancel", () => {
     const calls = ["slow", "createTicket", "pay"].map((name): [string, object] => [name, { title: "A" }]);
     places.model.replies = [toolCalls(...calls), "Done"];
     const id = await start(places.server, await agentOf(places.server, assistant({ tools })), { question: "Hang" });
-    await expect.poll(() => slow.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => slow.held).toBe(1);
     const isOver = async (): Promise<boolean> => {
       const steps = kindsOf(await readRun(places.server, id));
       return steps.includes("tool createTicket completed") && steps.includes("approval pay paused");
     };
-    await expect.poll(isOver, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isOver).toBe(true);
     const { approvals } = await readRun(places.server, id);
     const input = { approvalId: approvals.nodes[0].id, decision: "reject" };
     expect((await places.server.graphql(DECIDE, { input })).errors).toBe(undefined);
-    await expect
-      .poll(async () => kindsOf(await readRun(places.server, id)), { timeout: 20_000 })
-      .toContain("approval pay completed");
+    await expect.poll(async () => kindsOf(await readRun(places.server, id))).toContain("approval pay completed");
     await places.server.data(CANCEL, { id });
     slow.answer = ok({ id: 8 });
     const over = await retried(id);
@@ -130,7 +128,7 @@ describe("after the error `limit`", () => {
     places.model.replies = [toolCalls(["createTicket", { title: "A" }], ["createTicket", { title: "B" }]), "Done"];
     const agentId = await agentOf(places.server, assistant({ tools: [ticket()], limits: { seconds: 40 } }));
     const id = await start(places.server, agentId, { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(41_000);
     expect((await until(places.server, id, ...ENDED)).error.detail).toContain("limits.seconds (40) is reached");
     places.endpoint.answer = ok({ id: 2 });
@@ -143,9 +141,7 @@ describe("after the error `limit`", () => {
     const tools = [ticket(), ticket({ name: "pay", approval: true })];
     const run = await ask({ tools, limits: { iterations: 1 }, onLimit: "ask" });
     await decide(places.server, run.id, "reject");
-    await expect
-      .poll(async () => (await readRun(places.server, run.id)).approvals.nodes.length, { timeout: 20_000 })
-      .toBe(2);
+    await expect.poll(async () => (await readRun(places.server, run.id)).approvals.nodes.length).toBe(2);
     await decide(places.server, run.id, "reject");
     const refused = await until(places.server, run.id, ...ENDED);
     expect(refused.error.detail).toContain("a person refused more");

@@ -67,7 +67,7 @@ describe("the loop", () => {
     places.endpoint.answer = "held";
     const agentId = await agentOf(places.server, assistant({ tools: [ticket()] }));
     const running = ran(places.server, agentId, { question: "Open many" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(LIMITS.assistantToolsAtOnce);
+    await expect.poll(() => places.endpoint.held).toBe(LIMITS.assistantToolsAtOnce);
     places.endpoint.answer = ok({ id: 1 });
     places.endpoint.letGo("{}");
     expect(await running).toMatchObject({ status: "completed", output: "Done" });

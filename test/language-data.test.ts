@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { type Data } from "./client.ts";
-import { agentOf, runOf, stepsOf } from "./runs.ts";
+import { agentOf, answered, runOf, stepsOf } from "./runs.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 let server: SharedServer;
@@ -345,10 +345,8 @@ output: {as: '\${ $context }'}
       `do: [{loop: {for: {in: '\${ [range(1000)] }'}, do: [{big: {set: {text: '\${ $workflow.input.text }'}}}]}}]`,
     );
     // Without its steps' outputs, of which an answer has not room for all.
-    const { runAgent: bytes } = await server.data(
-      "mutation($input: RunAgentInput!) { runAgent(input: $input) { status error { detail } steps { number } } }",
-      { input: { agentId, input: { text: "x".repeat(500_000) }, wait: 30 } },
-    );
+    const input = { agentId, input: { text: "x".repeat(500_000) } };
+    const bytes = await answered(server, "error { detail } steps { number }", input);
     expect(bytes).toMatchObject({ status: "failed", error: { detail: expect.stringMatching(/67108864 bytes/) } });
     // The loop, what there is room for, and the step that there is not.
     expect(bytes.steps).toHaveLength(2 + Math.floor(LIMITS.runBytes / ('{"text":""}'.length + 500_000)));

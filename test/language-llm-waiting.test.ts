@@ -53,9 +53,9 @@ describe("time", () => {
     model.replies = [held().reply];
     const id = await start(server, await agentOf(server, ask("prompt: Hi", ", timeout: {after: PT3H}")));
     await eventually(() => model.asked.length === 1);
-    await server.clock.advance(LIMITS.callSeconds * 1_000 - 1_000);
+    await server.clock.advance(LIMITS.callSeconds * 1_000 - 60_000);
     expect((await readRun(server, id)).status).toBe("running");
-    await server.clock.advance(2_000);
+    await server.clock.advance(61_000);
     expect((await until(server, id, ...ENDED)).error).toMatchObject({
       type: expect.stringMatching(/timeout$/),
       detail: expect.stringContaining(`did not answer within ${LIMITS.callSeconds} s`),
@@ -75,9 +75,9 @@ describe("time", () => {
     await eventually(async () => (await dueLater(ids)) === ids.length);
     expect(model.asked).toHaveLength(1);
     model.replies = ["Hello"];
-    await server.clock.advance(599_000);
+    await server.clock.advance(540_000);
     expect(model.asked).toHaveLength(1);
-    await server.clock.advance(62_000);
+    await server.clock.advance(121_000);
     for (const id of ids) {
       const run = await until(server, id, ...ENDED);
       expect(run).toMatchObject({ status: "completed", output: "Hello" });

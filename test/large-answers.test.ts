@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import type { World } from "./server.ts";
-import { agentOf } from "./runs.ts";
+import { agentOf, answered } from "./runs.ts";
 import { scaled } from "./scale.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 
@@ -32,9 +32,7 @@ beforeAll(async () => {
     ids.push((await server.data(START, { input: { agentId, input: large, wait: 30 } })).runAgent.id);
   }
   const body = "do: [{all: {for: {in: '${ [range(40)] }', each: n}, do: [{one: {set: '${ $workflow.input }'}}]}}]";
-  const input = { agentId: await agentOf(server, body), input: large, wait: 30 };
-  const { runAgent } = await server.data(START, { input });
-  long = runAgent.id;
+  long = (await answered(server, "id", { agentId: await agentOf(server, body), input: large })).id;
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

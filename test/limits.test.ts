@@ -11,7 +11,7 @@ import { publish } from "./agents.ts";
 import { type Answer, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { chunk, connect, head } from "./raw.ts";
-import { agentOf, ran } from "./runs.ts";
+import { agentOf, answered, ran } from "./runs.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 type Limit = keyof typeof LIMITS;
@@ -359,10 +359,9 @@ describe("a run", () => {
         const text = "x".repeat(Math.floor((bytes - 8) / 2));
         const odd = (bytes - 8) % 2 === 1 ? ' + "x"' : "";
         const agentId = await agentOf(server, `do: [{twice: {set: {a: '\${ .text + .text${odd} }'}}}]`);
-        const run = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status error { type detail } } }";
-        const { runAgent } = await server.data(run, { input: { agentId, input: { text }, wait: 30 } });
-        if (runAgent.status === "completed") return undefined;
-        return { code: runAgent.error.type.split("/").at(-1), message: runAgent.error.detail };
+        const run = await answered(server, "error { type detail }", { agentId, input: { text } });
+        if (run.status === "completed") return undefined;
+        return { code: run.error.type.split("/").at(-1), message: run.error.detail };
       },
       code: "expression",
     },

@@ -8,7 +8,7 @@ import { publish, start } from "./agents.ts";
 import { eventually, ON_OPERATORS, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { startDoor } from "./flood.ts";
-import { agentOf, ran, readRun, runOf, stepsOf, until } from "./runs.ts";
+import { agentOf, answered, ran, readRun, runOf, stepsOf, until } from "./runs.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -84,16 +84,7 @@ test.each([
     "validation",
   ],
 ])("%s is the run's own error, at once", async (_, body, input, kind) => {
-  const { runAgent } = await server.data("mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
-    input: { agentId: await agentOf(server, body), input, wait: 30 },
-  });
-  // A slow machine takes longer than a request may wait.
-  const run = await eventually(async () => {
-    const read = await server.data("query($id: ID!) { run(id: $id) { id status error { type } } }", {
-      id: runAgent.id,
-    });
-    return read.run.status === "running" ? undefined : read.run;
-  });
+  const run = await answered(server, "id error { type }", { agentId: await agentOf(server, body), input });
   expect([run.status, kindOf(run)]).toEqual(["failed", kind]);
   expect(linesOf(run.id)).toEqual([]);
 });

@@ -1,4 +1,5 @@
 /** The frequent steps of tests of runs: publish a few lines of a definition, start it, look at what became of it. */
+import { randomUUID } from "node:crypto";
 import type { Data, TestServer } from "./client.ts";
 import { eventually } from "./client.ts";
 
@@ -31,6 +32,16 @@ export async function ran(server: Server, agentId: string, input: object = {}, w
   const { runAgent: run } = await server.data(START, { input: { agentId, input, wait } });
   const isOver = wait < 30 || [...ENDED, "paused"].includes(run.status);
   return isOver ? run : until(server, run.id, ...ENDED, "paused");
+}
+
+/** The answer of `runAgent` once the run has ended or pauses. A slow machine takes longer than a caller may wait: it is asked again by the same key. */
+export async function answered(server: Server, fields: string, input: object): Promise<Data> {
+  const text = `mutation($input: RunAgentInput!) { runAgent(input: $input) { status ${fields} } }`;
+  const variables = { input: { wait: 30, idempotencyKey: randomUUID(), ...input } };
+  return eventually(async () => {
+    const { runAgent: run } = await server.data(text, variables);
+    return [...ENDED, "paused"].includes(run.status) && run;
+  });
 }
 
 /** Publishes, starts and waits. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
-import { agentOf, decide, ENDED, ran, until } from "./runs.ts";
+import { agentOf, answered, decide, ENDED, ran, until } from "./runs.ts";
 
 let server: SharedServer;
 beforeAll(async () => {
@@ -144,19 +144,14 @@ test("the answer of runAgent has the same steps as run: whole, by level, and in 
 test("the answer of runAgent is right for a run of more steps than a list has", async () => {
   const agentId = await agentOf(server, "do: [{loop: {for: {in: '${ [range(1100)] }'}, do: [{one: {set: {n: 1}}}]}}]");
   const LISTS = `next: steps(after: 990) { number } last: stepsConnection(first: 200, after: $after) { nodes { number } pageInfo { hasNextPage } }`;
-  const { runAgent: before } = await server.data(
-    "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status steps { number } stepsConnection(first: 200) { edges { cursor } } } }",
-    { input: { agentId, wait: 30, idempotencyKey: "many" } },
-  );
+  const input = { agentId, idempotencyKey: "many" };
+  const before = await answered(server, "steps { number } stepsConnection(first: 200) { edges { cursor } }", input);
   expect([before.status, before.steps.length, before.stepsConnection.edges.length]).toEqual(["completed", 1000, 200]);
   // Another cursor of the same list, made as the server makes them.
   const cursor = Buffer.from(before.stepsConnection.edges[0].cursor, "base64url").toString().replace(/ 1$/, " 890");
   const { runAgent } = await server.data(
     `mutation($input: RunAgentInput!, $after: String) { runAgent(input: $input) { ${LISTS} } }`,
-    {
-      input: { agentId, wait: 30, idempotencyKey: "many" },
-      after: Buffer.from(cursor).toString("base64url"),
-    },
+    { input: { ...input, wait: 30 }, after: Buffer.from(cursor).toString("base64url") },
   );
   expect([runAgent.next.length, runAgent.last.nodes.length, runAgent.last.pageInfo.hasNextPage]).toEqual([
     111,

@@ -9,6 +9,8 @@ const MEDIAN_QUERY_MS = 250;
 const QUERY_DEADLINE_MS = 2_500;
 const RUN_DEADLINE_MS = 10_000;
 const EVERY_MS = 200;
+/** A timer that comes later than this beyond its time had no processor. */
+const TICK_MS = 20;
 
 const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
 
@@ -18,6 +20,25 @@ export type Canary = { count: number; queryMs: number; runMs: number; stop(): Pr
 /** `agentId`: of a run that ends at once. */
 export type Neighbour = { apiKey: string; agentId: string };
 
+/** How long this process stood still since the last call, ms: then so did the server, which has the same processors. */
+function watchStandstill(): (() => number) & Disposable {
+  let stoodMs = 0;
+  let since = performance.now();
+  const timer = setInterval(() => {
+    const late = performance.now() - since - 2 * TICK_MS;
+    if (late > 0) stoodMs += late;
+    since = performance.now();
+  }, TICK_MS);
+  return Object.assign(
+    () => {
+      const stood = stoodMs;
+      stoodMs = 0;
+      return stood;
+    },
+    { [Symbol.dispose]: () => clearInterval(timer) },
+  );
+}
+
 /** Calls `found` with what it did not get, or not in time. */
 export function startCanary(
   server: Pick<TestServer, "data">,
@@ -25,14 +46,16 @@ export function startCanary(
   found: (what: string) => unknown,
 ): Canary {
   const over = new AbortController();
+  const standstill = watchStandstill();
   const timed = async (what: string, deadlineMs: number, work: () => Promise<void>): Promise<number> => {
+    standstill();
     const since = performance.now();
     try {
       await work();
     } catch (error) {
       if (!over.signal.aborted) found(`the neighbour's ${what}: ${String(error).slice(0, 200)}`);
     }
-    const ms = calmMsByClock(performance.now() - since, deadlineMs);
+    const ms = calmMsByClock(performance.now() - since - standstill(), deadlineMs);
     if (ms > deadlineMs) found(`the neighbour's ${what} took ${Math.round(ms)} ms`);
     return ms;
   };
@@ -52,6 +75,7 @@ export function startCanary(
       if (over.signal.aborted) return loop;
       over.abort();
       await loop;
+      standstill[Symbol.dispose]();
       const middle = queries.toSorted((a, b) => a - b)[Math.floor(queries.length / 2)] ?? 0;
       const median = calmMsByClock(middle, MEDIAN_QUERY_MS);
       if (median > MEDIAN_QUERY_MS) found(`half of the neighbour's queries took more than ${Math.round(median)} ms`);

@@ -22,7 +22,7 @@ export function send(
   {
     url,
     agent,
-    timeoutMs = 20_000,
+    timeoutMs = 120_000,
     streamMs = 50,
   }: { url: string; agent: http.Agent; timeoutMs?: number; streamMs?: number },
   { method = "POST", path = "/graphql", headers = {}, body }: Sent,

@@ -339,6 +339,13 @@ export const RULES: Rule[] = [
     bad: "const since = performance.now(); work(); const ms = performance.now() - since; expect(ms).toBeLessThan(100);",
   },
   {
+    name: "no test gives up earlier than all others do, since a machine may be slow",
+    advice: "leave the time limit to vitest.config.ts; what promises a time measures it",
+    find: (source) => (inTests(source) ? linesLike(/\btestTimeout:|\btimeout: (?:\d\d?|1\d\d)_000\b/)(source) : []),
+    except: ["test/tidy/rules.ts"],
+    bad: "await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(1);",
+  },
+  {
     name: "a test asks for processor time where a slow machine is reckoned with",
     advice: "leastMs, startStretches or watchThread (lib/processor-time.testsuite.ts)",
     find: (source) =>

@@ -134,7 +134,7 @@ test("an idle jq does not keep the process", () => {
     import { compileExpression } from ${JSON.stringify(import.meta.resolve("./template.ts"))};
     console.log(await createExpressions({ log: console }).evaluate(compileExpression("[1] | @csv"), null, {}, "one"));`;
   const { stdout, status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
-    timeout: 40_000,
+    timeout: 240_000,
     encoding: "utf8",
   });
   expect({ stdout, status, stderr }).toEqual({ stdout: "1\n", status: 0, stderr: "" });

@@ -73,7 +73,7 @@ test("calls that are given up, hang or die at any time: each ends once, and the 
     kept[Symbol.dispose]();
     expect(commands.idle.size).toBe(0);
   }
-  await expect.poll(() => commands.slots.free, { timeout: 10_000 }).toBe(LIMITS.mcpCommands);
+  await expect.poll(() => commands.slots.free).toBe(LIMITS.mcpCommands);
   fs.rmSync(folder, { recursive: true, force: true });
 });
 
