@@ -187,7 +187,7 @@ describe("a person is asked for more", () => {
     places.endpoint.answer = "held";
     const values = { tools: [ticket()], limits: { seconds: 40 }, onLimit: "ask" };
     const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(120_000);
     await until(places.server, id, "paused");
     expect(await decided({ id }, "approve", {}, [...ENDED, "paused"])).toMatchObject({ output: "Done" });
@@ -320,7 +320,7 @@ describe("a decision about a limit", () => {
     places.model.replies = [toolCall("createTicket", { title: "A" })];
     const values = { tools: [ticket()], limits: { seconds: LIMITS.assistantSeconds - 1 }, onLimit: "ask" };
     const id = await start(places.server, await agentOf(places.server, assistant(values)), { question: "Hang" });
-    await expect.poll(() => places.endpoint.held, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => places.endpoint.held).toBe(1);
     await places.server.clock.advance(LIMITS.assistantSeconds * 1_000);
     const run = await until(places.server, id, ...ENDED, "paused");
     expect(fieldOf(await openOf(run), "seconds")).toMatchObject({ minimum: 1, maximum: 1, default: 1 });

@@ -75,8 +75,8 @@ describe("beside others that have ended", () => {
       const id = await start(places.server, await agentOf(places.server, `do: ${JSON.stringify([list])}`), {});
       const answered = async (): Promise<number> =>
         kindsOf(await readRun(places.server, id)).filter((kind) => kind === "model model completed").length;
-      await expect.poll(answered, { timeout: 20_000 }).toBe(2 * others + 1);
-      await expect.poll(() => slow.held, { timeout: 20_000 }).toBe(1);
+      await expect.poll(answered).toBe(2 * others + 1);
+      await expect.poll(() => slow.held).toBe(1);
       await places.server.data(CANCEL, { id });
       slow.answer = ok({ id: 8 });
       expect(await retried(id)).toMatchObject({
