@@ -107,18 +107,31 @@ test("a call without maxTokens is sent with one over a connection that has a lim
 /** The maximum that each call was sent with. */
 const maxima = (): unknown[] => model.asked.map(({ body }) => body.max_tokens);
 
-test("without maxTokens a long answer has room in the plan's budget, or a maximum that keeps to it", async () => {
-  const { organizationId, ...world } = await server.organization("long");
-  await server.setPlan(organizationId, "free");
+/** An organization on the smallest plan, with a connection named `own`. */
+async function onFreePlan(name: string) {
+  const world = await server.organization(name);
+  await server.setPlan(world.organizationId, "free");
   await server.clock.advance(5_000);
   const guest = {
-    world: { organizationId, ...world },
+    world,
     data: (text: string, variables?: object) => server.data(text, { ...variables }, world.apiKey),
     graphql: (text: string, variables?: object) => server.graphql(text, { ...variables }, world.apiKey),
   };
   const { projectId } = world;
-  const base = { projectId, name: "own", provider: "openai_compatible", baseUrl: model.url, model: "m" };
-  await guest.data(CREATE, { input: { ...base, isDefault: true } });
+  const own = {
+    projectId,
+    name: "own",
+    provider: "openai_compatible",
+    baseUrl: model.url,
+    model: "m",
+    isDefault: true,
+  };
+  await guest.data(CREATE, { input: own });
+  return guest;
+}
+
+test("without maxTokens a long answer has room in the plan's budget, or a maximum that keeps to it", async () => {
+  const guest = await onFreePlan("long");
   const agent = await agentOf(guest, ask("own", "prompt: Hi"));
   // The question has nine tokens.
   const most = 1_000_000 - 9 - LIMITS.modelLongAnswerTokens;
@@ -240,22 +253,7 @@ test("a run and the runs below it have one budget, whatever else there is", asyn
 });
 
 test("an organization's plan says how many tokens it may use a day; its sentences are read by rules then", async () => {
-  const { organizationId, ...world } = await server.organization("small");
-  await server.setPlan(organizationId, "free");
-  await server.clock.advance(5_000);
-  const guest = {
-    world: { organizationId, ...world },
-    data: (text: string, variables?: object) => server.data(text, { ...variables }, world.apiKey),
-    graphql: (text: string, variables?: object) => server.graphql(text, { ...variables }, world.apiKey),
-  };
-  const base = {
-    projectId: world.projectId,
-    name: "own",
-    provider: "openai_compatible",
-    baseUrl: model.url,
-    model: "m",
-  };
-  await guest.data(CREATE, { input: { ...base, isDefault: true } });
+  const guest = await onFreePlan("small");
   const agentId = await agentOf(
     guest,
     `input: {schema: {format: json, document: {type: object, properties: {copies: {type: integer}}}}}

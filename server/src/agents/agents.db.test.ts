@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shortest } from "../../../test/client.ts";
-import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
+import type { TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { ownerCaller } from "../auth/caller.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -8,7 +8,7 @@ import { allOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
-import { definitionOf, makeWorld, openAgents, type Document, type World } from "./agents.testsuite.ts";
+import { definitionOf, makeWorld, openAgents, startAgents, type Publish, type World } from "./agents.testsuite.ts";
 import { Loaders } from "../graphql/context/loaders.ts";
 import type { Handles } from "../graphql/context/rooms.ts";
 import { listAgents, pageOfAgents, readAgents } from "./list-agents.ts";
@@ -24,17 +24,12 @@ const stack = new AsyncDisposableStack();
 let database: Database;
 let auth: TestAuth;
 let agents: Agents;
+let publish: Publish;
 
 beforeAll(async () => {
-  const databases = stack.use(await startDatabases());
-  database = stack.use(await databases.open());
-  auth = stack.use(openAuth(database));
-  agents = openAgents(auth);
+  ({ database, auth, agents, publish } = stack.use(await startAgents()));
 });
 afterAll(() => stack.disposeAsync());
-
-const publish = ({ caller, project }: World, document: Document = {}): Promise<Agent> =>
-  publishAgent(agents, caller, { projectId: project.id, definition: definitionOf(document) });
 
 const versionsOf = async ({ caller }: World, id: AgentId): Promise<string[]> =>
   (await listVersions(agents, caller.organizationId, id, { first: 100 })).items.map(({ version }) => version);

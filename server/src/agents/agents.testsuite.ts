@@ -1,12 +1,14 @@
 /** An organization with a project, agents on a real database, and definitions to publish. */
 import type { TestClock } from "../../../test/clock.ts";
 import type { Auth } from "../auth/handle/auth.ts";
-import { makeOwner, quiet } from "../auth/handle/auth.testsuite.ts";
+import { makeOwner, openAuth, quiet, startDatabases } from "../auth/handle/auth.testsuite.ts";
 import type { Acting } from "../auth/caller.ts";
 import type { Project } from "../projects/project.ts";
 import { createProject } from "../projects/projects.ts";
 import { compileWorkflow } from "../definition/program.ts";
+import type { Agent } from "./agent.ts";
 import { createAgents, type Agents, type AgentsOptions } from "./agents.ts";
+import { publishAgent } from "./publish-agent.ts";
 
 /** As in a server process. `jq` accepts every expression here: the language's own tests check that. */
 export const openAgents = (auth: Auth, options: Partial<AgentsOptions> = {}): Agents =>
@@ -45,3 +47,17 @@ ${title === undefined ? "" : `  title: ${JSON.stringify(title)}\n`}do:
       set:
         n: ${value}
 `;
+
+export type Publish = (world: World, document?: Document) => Promise<Agent>;
+
+/** Agents on a database of their own. */
+export async function startAgents() {
+  const stack = new AsyncDisposableStack();
+  const databases = stack.use(await startDatabases());
+  const database = stack.use(await databases.open());
+  const auth = stack.use(openAuth(database));
+  const agents = openAgents(auth);
+  const publish: Publish = ({ caller, project }, document) =>
+    publishAgent(agents, caller, { projectId: project.id, definition: definitionOf(document) });
+  return { database, auth, agents, publish, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}

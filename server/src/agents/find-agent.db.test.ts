@@ -1,32 +1,23 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
+import type { TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { newId } from "../lib/ids.ts";
 import type { Within } from "../lib/reach.ts";
 import { createProject } from "../projects/projects.ts";
 import type { Database } from "../storage/database.ts";
-import type { Agent } from "./agent.ts";
-import type { Agents } from "./agents.ts";
-import { definitionOf, makeWorld, openAgents, type Document, type World } from "./agents.testsuite.ts";
+import { makeWorld, openAgents, startAgents, type Publish } from "./agents.testsuite.ts";
 import { findAgent, findAgentByHash } from "./find-agent.ts";
-import { publishAgent } from "./publish-agent.ts";
 import { setAgentStatus } from "./set-agent-status.ts";
 
 const stack = new AsyncDisposableStack();
 let database: Database;
 let auth: TestAuth;
-let agents: Agents;
+let publish: Publish;
 
 beforeAll(async () => {
-  const databases = stack.use(await startDatabases());
-  database = stack.use(await databases.open());
-  auth = stack.use(openAuth(database));
-  agents = openAgents(auth);
+  ({ database, auth, publish } = stack.use(await startAgents()));
 });
 afterAll(() => stack.disposeAsync());
-
-const publish = ({ caller, project }: World, document: Document = {}): Promise<Agent> =>
-  publishAgent(agents, caller, { projectId: project.id, definition: definitionOf(document) });
 
 test("a name is looked up once, and what it leads to is as exact as by id and as far as the caller reaches", async () => {
   const [ada, grace] = [await makeWorld(auth), await makeWorld(auth)];

@@ -1,28 +1,22 @@
 /** How many agents an organization may have, and versions an agent. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
+import type { TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
-import { definitionOf, makeWorld, openAgents, type Document, type World } from "./agents.testsuite.ts";
-import { publishAgent } from "./publish-agent.ts";
+import { definitionOf, makeWorld, startAgents, type Publish } from "./agents.testsuite.ts";
 import { saveAgentDraft } from "./save-agent-draft.ts";
 
 const stack = new AsyncDisposableStack();
 let database: Database;
 let auth: TestAuth;
 let agents: Agents;
+let publish: Publish;
 beforeAll(async () => {
-  const databases = stack.use(await startDatabases());
-  database = stack.use(await databases.open());
-  auth = stack.use(openAuth(database));
-  agents = openAgents(auth);
+  ({ database, auth, agents, publish } = stack.use(await startAgents()));
 });
 afterAll(() => stack.disposeAsync());
-
-const publish = ({ caller, project }: World, document: Document = {}): Promise<Agent> =>
-  publishAgent(agents, caller, { projectId: project.id, definition: definitionOf(document) });
 
 test("an organization has its 10,000 agents, drafts and archived ones with them, and not one more", async () => {
   const world = await makeWorld(auth);

@@ -4,19 +4,10 @@ import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { OverBudget } from "../rates/budgets.ts";
 import { ChargedCalls } from "./charged-calls.ts";
+import { connectionOf } from "./connection.testsuite.ts";
 import { LlmError } from "./problem.ts";
 
-const connection = {
-  id: undefined,
-  name: "cheap",
-  provider: "openai_compatible" as const,
-  baseUrl: "http://127.0.0.1/v1",
-  model: "small",
-  apiKey: undefined,
-  apiKeyHeader: null,
-  prices: null,
-  limits: null,
-};
+const connection = connectionOf();
 const { signal } = new AbortController();
 const by = { organizationId: newId<"organization">(), signal, timeoutMs: 60_000 };
 const question = { messages: [{ role: "user" as const, text: "Hi" }], onDelta: () => {} };

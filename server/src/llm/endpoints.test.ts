@@ -2,20 +2,11 @@ import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import type { Connection } from "./connection.ts";
+import { connectionOf } from "./connection.testsuite.ts";
 import { Endpoints } from "./endpoints.ts";
 
 const own: OrganizationId = newId<"organization">();
-const connection: Connection = {
-  id: newId<"modelConnection">(),
-  name: "cheap",
-  provider: "openai_compatible",
-  baseUrl: "http://127.0.0.1/v1",
-  model: "small",
-  apiKey: "one",
-  apiKeyHeader: null,
-  prices: null,
-  limits: null,
-};
+const connection = connectionOf({ id: newId(), apiKey: "one" });
 const narrow = (concurrency: number): Connection => ({
   ...connection,
   limits: { concurrency, tokensPerDay: null, costPerDay: null },

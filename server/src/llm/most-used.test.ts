@@ -3,20 +3,9 @@ import { expect, test } from "vitest";
 import { LIMITS } from "../lib/limits.ts";
 import type { ModelAnswer, ModelRequest } from "./call-model.ts";
 import type { Connection } from "./connection.ts";
+import { connectionOf } from "./connection.testsuite.ts";
 import { beyondTokensOf, mostUsedBy, tokensAsked, usedInAll } from "./most-used.ts";
 
-const connectionOf = (own: Partial<Connection> = {}): Connection => ({
-  id: undefined,
-  name: "cheap",
-  provider: "openai_compatible",
-  baseUrl: "http://127.0.0.1/v1",
-  model: "small",
-  apiKey: undefined,
-  apiKeyHeader: null,
-  prices: null,
-  limits: null,
-  ...own,
-});
 const user = (text: string, ...files: object[]) => ({ role: "user", text, files }) as ModelRequest["messages"][number];
 const file = (type: string, bytes: number): object => ({ type, base64: "A".repeat((bytes / 3) * 4) });
 

@@ -8,6 +8,7 @@ import { createLog } from "../lib/log/log.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Connection } from "./connection.ts";
+import { connectionOf } from "./connection.testsuite.ts";
 import type { OutboundResponse } from "../outbound/outbound.ts";
 import type { Budgets } from "../rates/budgets.ts";
 import { Crowd } from "./crowd.ts";
@@ -37,21 +38,9 @@ function opened(
     own: Partial<Connection> = {},
     signal = new AbortController().signal,
   ): Promise<unknown> => {
-    const connection: Connection = {
-      id: newId(),
-      name: "cheap",
-      provider: "openai_compatible",
-      baseUrl: "http://127.0.0.1:1/v1",
-      model: "m",
-      apiKey: undefined,
-      apiKeyHeader: null,
-      prices: null,
-      limits: null,
-      ...own,
-    };
     const run = { id: newId<"run">(), parentId: undefined };
     const by = { organizationId, signal, timeoutMs: 60_000, turn: () => undefined, run };
-    const answer = llm.call(connection, by, { messages: [{ role: "user", text: "Hi" }] });
+    const answer = llm.call(connectionOf({ id: newId(), ...own }), by, { messages: [{ role: "user", text: "Hi" }] });
     return answer.catch((error: unknown) => error);
   };
   const settle = async (): Promise<number> => {
@@ -200,17 +189,7 @@ test("a 503 that says a time holds the call until then, as a 429 does; one that 
 
 test("people who wait for an answer ask nothing during a pause, whoever was asked for it", async () => {
   const { call, settle, use } = opened(async () => ({ ...REFUSED, headers: {} }));
-  const connection: Connection = {
-    id: newId(),
-    name: "cheap",
-    provider: "openai_compatible",
-    baseUrl: "http://127.0.0.1:1/v1",
-    model: "m",
-    apiKey: undefined,
-    apiKeyHeader: null,
-    prices: null,
-    limits: null,
-  };
+  const connection = connectionOf({ id: newId() });
   await call(newId<"organization">(), connection);
   expect(await settle()).toBe(1);
   expect(await use(connection)).toMatchObject({ problem: "rate_limited", status: undefined });

@@ -11,6 +11,7 @@ import { newId, newIdAt, type ModelConnectionId, type OrganizationId, type RunId
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { createBudgets, OverBudget, type Budgets, type PlannedCall, type Reserved } from "./budgets.ts";
+import { callOf } from "./planned-call.testsuite.ts";
 
 let databases: Databases;
 let database: Database;
@@ -48,21 +49,10 @@ const connectionOf = (own: object): NonNullable<PlannedCall["connection"]> => ({
 });
 
 const reserve = (own: Partial<PlannedCall>, budgets = both[0]): Promise<Reserved | OverBudget> =>
-  budgets
-    .reserve({
-      organizationId,
-      connection: undefined,
-      run: undefined,
-      most: { tokens: 100, cost: 0 },
-      beyondTokens: 0,
-      currency: undefined,
-      endsBy: clock.now() + 60_000,
-      ...own,
-    })
-    .catch((error: unknown) => {
-      if (error instanceof OverBudget) return error;
-      throw error;
-    });
+  budgets.reserve(callOf(organizationId, clock.now(), own)).catch((error: unknown) => {
+    if (error instanceof OverBudget) return error;
+    throw error;
+  });
 
 const settled = async (own: Partial<PlannedCall>, tokens: number, cost = 0): Promise<void> => {
   const reserved = await reserve(own);
@@ -266,15 +256,7 @@ test("a call that is given up while another process has the account reserves not
   const holder = await database.dedicated();
   await holder.query("select pg_advisory_lock(hashtextextended('models ' || $1, 0))", [organizationId]);
   const over = new AbortController();
-  const call: PlannedCall = {
-    organizationId,
-    connection: undefined,
-    run: undefined,
-    most: { tokens: 100, cost: 0 },
-    beyondTokens: 0,
-    currency: undefined,
-    endsBy: clock.now() + 60_000,
-  };
+  const call = callOf(organizationId, clock.now());
   const waiting = both[0].reserve(call, over.signal);
   over.abort(new Error("cancelled"));
   await expect(waiting).rejects.toThrow("cancelled");

@@ -8,6 +8,7 @@ import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
 import { createBudgets } from "./budgets.ts";
+import { callOf } from "./planned-call.testsuite.ts";
 
 async function main(connectionString: string, organizationId: OrganizationId): Promise<void> {
   const log = createLog("silent");
@@ -30,20 +31,10 @@ async function main(connectionString: string, organizationId: OrganizationId): P
   };
   const allowanceOf = async () => undefined;
   await using budgets = createBudgets({ database: stops, clock: realClock, log, allowanceOf });
-  const outcome = await budgets
-    .reserve({
-      organizationId,
-      connection: undefined,
-      run: undefined,
-      most: { tokens: 100, cost: 0 },
-      beyondTokens: 0,
-      currency: undefined,
-      endsBy: Date.now() + 60_000,
-    })
-    .then(
-      () => "reserved",
-      (error: unknown) => (isUnavailable(error) ? "unavailable" : String(error)),
-    );
+  const outcome = await budgets.reserve(callOf(organizationId, Date.now())).then(
+    () => "reserved",
+    (error: unknown) => (isUnavailable(error) ? "unavailable" : String(error)),
+  );
   await budgets.settled(organizationId);
   process.send!(outcome);
   process.disconnect();

@@ -10,6 +10,7 @@ import type { ModelConnection } from "../../models/model-connection.ts";
 import { updateModelConnection } from "../../models/update-connection.ts";
 import type { Builder } from "../builder/builder.ts";
 import type { Enums } from "../builder/enums.ts";
+import { addModelSum } from "./model-sums.ts";
 import { daysOf } from "./rates.ts";
 import { checkFilter, idOf, requireFound } from "../context/arguments.ts";
 import { actingOf, callerOf, endWithCredential, type Context } from "../context/context.ts";
@@ -134,21 +135,11 @@ function addSpend(builder: Builder): void {
     extensions: { isPart: true },
     fields: (t) => ({
       date: t.exposeString("date", { scope: "inherited", description: "The day, as YYYY-MM-DD." }),
-      tokens: t.exposeFloat("tokens", {
-        scope: "inherited",
-        description: "Tokens in and out, as far as they count for `tokensPerDay`.",
-      }),
-      cost: t.exposeFloat("cost", {
-        scope: "inherited",
-        nullable: true,
-        description: "What they cost, as far as it counts for `costPerDay`. Null: the connection had no prices.",
-      }),
-      currency: t.exposeString("currency", {
-        scope: "inherited",
-        nullable: true,
-        description: "The currency of the cost, a code of ISO 4217.",
-      }),
     }),
+  });
+  addModelSum(builder, "ModelSpend", {
+    tokens: "Tokens in and out, as far as they count for `tokensPerDay`.",
+    cost: "What they cost, as far as it counts for `costPerDay`. Null: the connection had no prices.",
   });
   builder.objectField("ModelConnection", "spend", (t) =>
     t.field({

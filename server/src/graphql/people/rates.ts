@@ -5,6 +5,7 @@ import type { Builder } from "../builder/builder.ts";
 import { badInput } from "../../lib/errors.ts";
 import { callerOf } from "../context/context.ts";
 import type { Enums } from "../builder/enums.ts";
+import { addModelSum } from "./model-sums.ts";
 
 export function addRates(builder: Builder, enums: Enums): void {
   addRateLimit(builder, enums);
@@ -112,6 +113,8 @@ function addUsage(builder: Builder): void {
   );
 }
 
+const TOKENS = "Tokens in and out, as the models count them.";
+
 function addAgentUse(builder: Builder): void {
   builder.objectType("AgentModelUse", {
     description: "What an agent used of language models on one day.",
@@ -125,21 +128,11 @@ function addAgentUse(builder: Builder): void {
           "The agent. Null for tests of model connections, and for sentences before it is known which agent they are for.",
         resolve: ({ agentId }, _, { loaders }) => agentId && loaders.agent(agentId),
       }),
-      tokens: t.exposeFloat("tokens", {
-        scope: "inherited",
-        description: "Tokens in and out, as the models count them.",
-      }),
-      cost: t.exposeFloat("cost", {
-        scope: "inherited",
-        nullable: true,
-        description: "What they cost. Null if a connection had no prices, or they have several currencies.",
-      }),
-      currency: t.exposeString("currency", {
-        scope: "inherited",
-        nullable: true,
-        description: "The currency of the cost, a code of ISO 4217.",
-      }),
     }),
+  });
+  addModelSum(builder, "AgentModelUse", {
+    tokens: TOKENS,
+    cost: "What they cost. Null if a connection had no prices, or they have several currencies.",
   });
   builder.objectField("UsageDay", "agents", (t) =>
     t.field({
@@ -173,21 +166,11 @@ function addConnectionUse(builder: Builder): void {
         description: "The project for which the model was asked. Null for sentences before it is known.",
         resolve: ({ projectId }, _, { loaders }) => projectId && loaders.project(projectId),
       }),
-      tokens: t.exposeFloat("tokens", {
-        scope: "inherited",
-        description: "Tokens in and out, as the models count them.",
-      }),
-      cost: t.exposeFloat("cost", {
-        scope: "inherited",
-        nullable: true,
-        description: "What they cost. Null if the connection had no prices.",
-      }),
-      currency: t.exposeString("currency", {
-        scope: "inherited",
-        nullable: true,
-        description: "The currency of the cost, a code of ISO 4217.",
-      }),
     }),
+  });
+  addModelSum(builder, "ConnectionModelUse", {
+    tokens: TOKENS,
+    cost: "What they cost. Null if the connection had no prices.",
   });
   builder.objectField("UsageDay", "connections", (t) =>
     t.field({
