@@ -87,7 +87,7 @@ test("one of a hundred is looked at and accepted, however large all of them are 
   const page = await editor.enter(places.server, `/agents/${others}`);
   const changed = page.getByRole("region", { name: "Changed tools" });
   await changed.getByText("More than 100 tools have changed").waitFor();
-  await changed.getByText("Here are the first 100").waitFor();
+  await changed.getByText("These are the first 100").waitFor();
   for (const [name, left] of [
     ["tool50", "100 tools have changed"],
     ["tool1", "99 tools have changed"],

@@ -12,7 +12,7 @@ import { addApiOptions, openApi, type Api, type ApiOptions } from "../server/api
 import { addCommand, type CommandLine } from "../line/command-line.ts";
 import { findAgentId } from "../server/find-agent.ts";
 import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
-import { cutText, plainText, prettyJson } from "../line/terminal.ts";
+import { cutText, plainText, prettyJson, showInvisible } from "../line/terminal.ts";
 
 type Options = ApiOptions & { json?: true; project?: string; agentVersion?: string };
 type ListOptions = Options & { first: number };
@@ -150,8 +150,8 @@ function shownChange({ name, server, pinned, change }: Changed): string[] {
     .split("\n");
   const more = lines.length - MAX_LINES;
   return [
-    `${escaped(name)} of ${cutText(escaped(server), MAX_LINE_CHARACTERS)}, seen ${minuteOf(change.seenAt)}`,
-    ...lines.slice(0, MAX_LINES).map((text) => cutText(escaped(text), MAX_LINE_CHARACTERS)),
+    `${showInvisible(name)} of ${cutText(showInvisible(server), MAX_LINE_CHARACTERS)}, seen ${minuteOf(change.seenAt)}`,
+    ...lines.slice(0, MAX_LINES).map((text) => cutText(showInvisible(text), MAX_LINE_CHARACTERS)),
     ...(more > 0 ? [`… ${more} more lines: --json shows all`] : []),
   ];
 }
@@ -161,10 +161,3 @@ function textOf({ description, inputSchema, hints }: ToolDescription): string {
   const rest = parseStored(canonicalJson({ inputSchema, hints }));
   return `${description.replaceAll(/(?<=[.!?]) /g, "\n")}\n${prettyJson(rest)}\n`;
 }
-
-/** Characters that nobody sees, or that move the cursor or turn the direction of a text, are shown by their numbers. */
-const escaped = (text: string): string =>
-  text.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu,
-    (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`,
-  );

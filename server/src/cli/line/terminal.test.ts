@@ -20,6 +20,8 @@ test.each(UNSEEN.map((one) => [nameOf(one), one]))(
   },
 );
 
+test("a text of others stays in its line", () => expect(plainText("ada\r\n\tbob\u2028")).toBe("ada???bob?"));
+
 test("a text is not cut inside a character", () => {
   expect(cutText("ab\u{1f600}\u{1f600}", 4)).toBe("ab…");
   expect(cutText("ab\u{1f600}\u{1f600}", 5)).toBe("ab\u{1f600}…");

@@ -93,20 +93,23 @@ export const plainJson = (value: unknown): string => withEscapes(JSON.stringify(
 export const prettyJson = (value: Json): string => withEscapes(JSON.stringify(value, null, 2));
 
 /**
- * JSON leaves these as they are: U+009B begins a terminal's commands like ESC and `[`, others turn a line around, and some nobody sees.
- * The two that join letters and emoji stay.
+ * Begins a terminal's commands (U+009B does, like ESC and `[`), turns a line around, or is seen by nobody. The two that join letters and
+ * emoji stay, and so does a new line.
  */
-const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029[\p{Cf}--[\u200c\u200d]]]/gv;
+const UNSEEN = /[[\p{Cc}--\n]\u2028\u2029[\p{Cf}--[\u200c\u200d]]]/gv;
 
 /** The same JSON without characters that move the cursor, or hide what is there. */
-const withEscapes = (json: string): string => json.replaceAll(LEFT_BY_JSON, (character) => escaped(character));
-
-const escaped = (character: string): string =>
-  Array.from(
-    { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
-  ).join("");
+const withEscapes = (json: string): string =>
+  json.replaceAll(UNSEEN, (sign) =>
+    Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
+  );
 
 /** Texts that others chose (a step's name, an answer) can't move the cursor, turn a line around or hide anything: such characters are shown as `?`. */
-export const plainText = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\u2028\u2029[\p{Cf}--[\u200c\u200d]]]/gv, "?");
+export const plainText = (text: string): string => text.replaceAll("\n", "?").replaceAll(UNSEEN, "?");
+
+/** For a text that a model reads: also the characters that join others, and all that are ignored, are shown by their numbers. */
+export const showInvisible = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu,
+    (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`,
+  );

@@ -39,11 +39,7 @@ export function ChangedTools({ agentId, tools: { edges, pageInfo }, mayWrite }: 
           />
         ))}
       </ul>
-      {hasNextPage && (
-        <p>
-          Here are the first {edges.length}. <code>autograph mcp list</code> has all of them.
-        </p>
-      )}
+      {hasNextPage && <p>These are the first {edges.length}. The others follow once these are accepted.</p>}
     </section>
   );
 }
