@@ -1,7 +1,7 @@
 /** A connection at an address where nothing listens. */
 import type { Connection } from "./connection.ts";
 
-/** Without an `id`: the operator's own. */
+/** The operator's own, unless it gets an `id`. */
 export const connectionOf = (own: Partial<Connection> = {}): Connection => ({
   id: undefined,
   name: "cheap",

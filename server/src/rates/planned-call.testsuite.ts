@@ -2,7 +2,7 @@
 import type { OrganizationId } from "../lib/ids.ts";
 import type { PlannedCall } from "./budgets.ts";
 
-/** Of a hundred tokens within a minute, by default. */
+/** By default it needs a hundred tokens, and ends within a minute. */
 export const callOf = (organizationId: OrganizationId, now: number, own: Partial<PlannedCall> = {}): PlannedCall => ({
   organizationId,
   connection: undefined,

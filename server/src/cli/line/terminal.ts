@@ -107,7 +107,7 @@ const withEscapes = (json: string): string =>
 /** Texts that others chose (a step's name, an answer) can't move the cursor, turn a line around or hide anything: such characters are shown as `?`. */
 export const plainText = (text: string): string => text.replaceAll("\n", "?").replaceAll(UNSEEN, "?");
 
-/** For a text that a model reads: also the characters that join others, and all that are ignored, are shown by their numbers. */
+/** Shows characters that nobody sees by their numbers, in a text that a model reads: also those that join others. */
 export const showInvisible = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu,

@@ -1,4 +1,4 @@
-/** What every sum over calls of models has. */
+/** The fields of a sum over calls of models. */
 import type { Builder } from "../builder/builder.ts";
 
 /** `words`: the descriptions. */
