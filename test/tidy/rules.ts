@@ -152,6 +152,7 @@ const timers = (source: Source): string[] => {
 const TIMERS_OF_THEIR_OWN = [
   "server/src/execution/branches.ts",
   "server/src/execution/scope.ts",
+  "server/src/fairness/pace.ts",
   "server/src/http/write-pieces.ts",
   "server/src/lib/clock.ts",
   "server/src/lib/log/log-repeats.ts",

@@ -1,6 +1,7 @@
 /** The room's handle: the runs that this process advances, and what they share. */
 import type { Engine } from "../engine/engine.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
+import { Beats } from "../fairness/pace.ts";
 import { Rounds } from "../fairness/rounds.ts";
 import type { Execution } from "./execution.ts";
 import type { TaskTable } from "./frame.ts";
@@ -35,7 +36,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     writer: createWriter(database, parts),
     journals: createJournalReader(database),
     signals: createSignals(database),
-    texts: new LiveTexts(),
+    texts: new LiveTexts(new Beats(clock)),
     rounds: new Rounds<OrganizationId>(() => clock.now()),
     memory: createMemory(),
     needs: createNeededBytes(),

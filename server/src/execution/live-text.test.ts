@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
+import { testClock } from "../../../test/clock.ts";
 import { newId } from "../lib/ids.ts";
+import { Beats } from "../fairness/pace.ts";
 import { LiveTexts } from "./live-text.ts";
 
 test("the search for secrets is made once, however many readers come before it is there", async () => {
   let made = 0;
-  const texts = new LiveTexts();
+  const texts = new LiveTexts(new Beats(testClock()));
   using text = texts.open(newId(), 1, function* () {
     made++;
     yield;
@@ -13,7 +15,7 @@ test("the search for secrets is made once, however many readers come before it i
   text.add("Hello");
   const turns: (() => void)[] = [];
   const turn = (): Promise<void> => new Promise((resolve) => turns.push(resolve));
-  const looks = Promise.all(Array.from({ length: 100 }, () => text.look(turn)));
+  const looks = Promise.all(Array.from({ length: 100 }, async () => text.look(turn)));
   while (text.from(0) === "") {
     await Promise.resolve();
     turns.shift()?.();
@@ -24,7 +26,7 @@ test("the search for secrets is made once, however many readers come before it i
 });
 
 test("a character that comes in two halves is shown when it is whole", async () => {
-  using text = new LiveTexts().open(newId(), 1, () => undefined);
+  using text = new LiveTexts(new Beats(testClock())).open(newId(), 1, () => undefined);
   const shown = async (more: string): Promise<string> => {
     text.add(more);
     await text.look(async () => {});

@@ -1,5 +1,6 @@
 /** The texts that models are writing at this moment, for who watches their runs. They are kept nowhere: the whole text is its step's output. */
 import type { RunId } from "../lib/ids.ts";
+import type { Beats } from "../fairness/pace.ts";
 import { GrowingText } from "../lib/text.ts";
 import { inTurns, type Steps } from "../fairness/slices.ts";
 
@@ -19,8 +20,14 @@ type Search = { look(text: string): Looked };
 type Turn = () => Promise<void> | undefined;
 
 export class LiveTexts {
+  /** Who reads them is woken together. */
+  readonly beats: Beats;
   readonly #texts = new Map<RunId, Set<LiveText>>();
   readonly #readers = new Map<RunId, Set<TextReader>>();
+
+  constructor(beats: Beats) {
+    this.beats = beats;
+  }
 
   /** The text of a step, until it is disposed. */
   open(runId: RunId, stepNumber: number, search: SearchComing): LiveText {
@@ -94,8 +101,12 @@ export class LiveText implements Disposable {
     this.#isWhole = true;
   }
 
-  /** Looks for secrets in what has come. */
-  async look(turn: Turn): Promise<void> {
+  /** Looks for secrets in what has come. Undefined: it has. */
+  look(turn: Turn): Promise<void> | undefined {
+    return this.#search !== undefined && !this.#lookOn() ? undefined : this.#lookAll(turn);
+  }
+
+  async #lookAll(turn: Turn): Promise<void> {
     if (this.#search === undefined) this.#search = await (this.#making ??= this.#make(turn));
     while (this.#lookOn()) await turn();
   }

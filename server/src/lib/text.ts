@@ -69,6 +69,7 @@ export class GrowingText {
 
   from(start: number, end = this.length): string {
     const first = Math.floor(start / BLOCK);
+    if (first === this.#blocks.length) return this.#tail.slice(start - first * BLOCK, end - first * BLOCK);
     const blocks = this.#blocks.slice(first, Math.ceil(end / BLOCK));
     const whole = first + blocks.length === this.#blocks.length ? blocks.join("") + this.#tail : blocks.join("");
     return whole.slice(start - first * BLOCK, end - first * BLOCK);

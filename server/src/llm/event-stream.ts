@@ -3,6 +3,7 @@
  * already (known-events.ts). They are read in turns with other organizations, and the wire waits while the package is behind.
  */
 import { LIMITS } from "../lib/limits.ts";
+import { Pace, type Beats } from "../fairness/pace.ts";
 import { tooLarge } from "../outbound/errors.ts";
 import type { BodySink } from "../outbound/outbound.ts";
 import { KnownEvents, type Texts } from "./known-events.ts";
@@ -11,10 +12,13 @@ import { KnownEvents, type Texts } from "./known-events.ts";
 const TURN_BYTES = 16 * 1_024;
 /** The wire waits while the package is this far behind. */
 const BEHIND_BYTES = 64 * 1_024;
+/** Known events that come in this time are read together, as they are shown together: a turn costs more than a few of them. */
+const JOINED_MS = 50;
 
 type Options = {
   host: string;
   turn: (() => Promise<void> | undefined) | undefined;
+  beats: Beats;
   /** Called when nothing more of the answer is wanted. */
   left: () => void;
 };
@@ -27,8 +31,12 @@ export class EventStream implements BodySink {
   onKnown: (texts: Texts) => void = () => {};
   readonly #options: Options;
   readonly #limits: EventLimits;
+  readonly #pace: Pace;
   /** The bytes that are not read yet, as Latin-1. */
   #text = "";
+  /** The texts of known events that came before those bytes, until they are shown. */
+  #known: Texts = { text: "", reasoning: "" };
+  #hasKnown = false;
   /** No event ends before. */
   #searched = 0;
   #bytes = 0;
@@ -41,15 +49,29 @@ export class EventStream implements BodySink {
   constructor(options: Options) {
     this.#options = options;
     this.#limits = new EventLimits(options.host);
+    this.#pace = new Pace(options.beats, JOINED_MS, () => this.#more?.resolve());
     this.body = new ReadableStream({ pull: (to) => this.#give(to), cancel: options.left }, { highWaterMark: 0 });
   }
 
-  take(piece: Uint8Array): Promise<void> | undefined {
+  take(piece: Buffer): Promise<void> | undefined {
     this.#bytes += piece.length;
     if (this.#bytes > LIMITS.modelStreamBytes) throw tooLarge(this.#options.host, LIMITS.modelStreamBytes);
-    this.#text += Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString("latin1");
-    this.#more?.resolve();
-    return this.#text.length < BEHIND_BYTES ? undefined : (this.#caughtUp ??= Promise.withResolvers()).promise;
+    if (this.#text !== "" || !this.#takeKnown(piece)) this.#text += piece.toString("latin1");
+    if (this.known.hasFrame && this.#unread < TURN_BYTES) this.#pace.ask();
+    else this.#more?.resolve();
+    return this.#unread < BEHIND_BYTES ? undefined : (this.#caughtUp ??= Promise.withResolvers()).promise;
+  }
+
+  get #unread(): number {
+    return this.#known.text.length + this.#known.reasoning.length + this.#text.length;
+  }
+
+  /** Most pieces are an event that differs from the one before in its text alone. */
+  #takeKnown(piece: Buffer): boolean {
+    const known = this.known.readBytes(piece);
+    if (!known) return false;
+    this.#known[known.kind] += known.text;
+    return (this.#hasKnown = true);
   }
 
   end(): void {
@@ -80,18 +102,20 @@ export class EventStream implements BodySink {
     }
     const turn = this.#options.turn?.();
     if (turn) await turn;
+    if (this.#hasKnown || this.#knowsNext()) {
+      await this.known.caughtUp();
+      this.#showKnown();
+      return false;
+    }
     if (this.#end && "error" in this.#end) to.error(this.#end.error);
     else if (this.#text === "") to.close();
-    else if (this.#knowsNext()) {
-      await this.known.caughtUp();
-      this.#readKnown();
-      return false;
-    } else this.#handOver(to);
+    else this.#handOver(to);
     return true;
   }
 
   /** Whether there is a whole event, or as much as is parsed in one turn. */
   #hasNext(): boolean {
+    if (this.#hasKnown) return true;
     if (this.#text === "") return false;
     if (!this.known.isLearning || this.#text.length >= TURN_BYTES) return true;
     const end = endOfEvent(this.#text, this.#searched);
@@ -104,17 +128,20 @@ export class EventStream implements BodySink {
     return end !== undefined && this.known.read(this.#text.slice(0, end)) !== undefined;
   }
 
-  #readKnown(): void {
-    const texts = { text: "", reasoning: "" };
+  #showKnown(): void {
     let from = 0;
     for (let end = endOfEvent(this.#text); end !== undefined; end = endOfEvent(this.#text, end)) {
       const known = this.known.read(this.#text.slice(from, end));
       if (!known) break;
-      texts[known.kind] += known.text;
+      this.#known[known.kind] += known.text;
       from = end;
     }
+    const known = this.#known;
+    this.#known = { text: "", reasoning: "" };
+    this.#hasKnown = false;
     this.#drop(from);
-    this.onKnown(texts);
+    this.#pace.done();
+    this.onKnown(known);
   }
 
   /** All whole events that are parsed in one turn; as many bytes, if the first is not whole. */
@@ -141,7 +168,7 @@ export class EventStream implements BodySink {
   #drop(count: number): void {
     this.#text = this.#text.slice(count);
     this.#searched = 0;
-    if (this.#text.length >= BEHIND_BYTES) return;
+    if (this.#unread >= BEHIND_BYTES) return;
     this.#caughtUp?.resolve();
     this.#caughtUp = undefined;
   }

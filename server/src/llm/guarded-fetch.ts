@@ -3,6 +3,7 @@ import { follow } from "../lib/abort.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { hasMoreValues } from "../lib/json/json-steps.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { Beats } from "../fairness/pace.ts";
 import { essenceOf } from "../lib/media-type.ts";
 import { textIn } from "../outbound/body-text.ts";
 import { tooLarge } from "../outbound/errors.ts";
@@ -18,6 +19,7 @@ type Options = {
   mostBytes: number;
   /** Awaited before an answer, or a part of a stream, is parsed. */
   turn?: (() => Promise<void> | undefined) | undefined;
+  beats: Beats;
   /** Called when the request is about to be written. */
   onSent: () => void;
   /** Called when a response begins: some ask for a pause. */
@@ -69,13 +71,18 @@ export class GuardedFetch {
 
   /** Resolves with the beginning of a stream, or with a whole answer. */
   #streamed(request: OutboundRequest): Promise<Response> {
-    const { host, turn, outbound } = this.#options;
+    const { host, turn, beats, outbound } = this.#options;
     return new Promise((resolve, reject) => {
       const over = follow(request.signal);
       const begin = (head: ResponseHead): EventStream | undefined => {
         if (!isStream(head)) return undefined;
         this.#options.onResponse(head);
-        this.stream = new EventStream({ host, turn, left: () => over.abort(new Error("the rest is not needed")) });
+        this.stream = new EventStream({
+          host,
+          turn,
+          beats,
+          left: () => over.abort(new Error("the rest is not needed")),
+        });
         resolve(new Response(this.stream.body, head));
         return this.stream;
       };

@@ -1,7 +1,9 @@
 /** The answer is the same, however much of a stream is read without the provider's package. */
 import { expect, test } from "vitest";
+import { testClock, type TestClock } from "../../../test/clock.ts";
 import { PROTOCOLS } from "../../../test/model-protocols.ts";
 import { scaled } from "../../../test/scale.ts";
+import { Beats } from "../fairness/pace.ts";
 import { callModel, type ModelAnswer } from "./call-model.ts";
 import type { ModelProvider } from "./connection.ts";
 import { EventStream } from "./event-stream.ts";
@@ -10,9 +12,38 @@ import { openProvider } from "./providers.ts";
 
 type Came = { answer: ModelAnswer; text: string; given: number };
 
-/** Reads a stream that comes in these pieces, each after what came before was read. `given`: the bytes that the package was given. */
-async function read(provider: ModelProvider, pieces: readonly Buffer[], knows = true): Promise<Came> {
-  const stream = new EventStream({ host: "model", turn: () => undefined, left: () => {} });
+/** `everyMs`: a piece comes, each after what came before was read unless that waits for more. */
+type Way = { knows?: boolean; everyMs?: number };
+
+/** A stream and the clock that it waits by. */
+function open(): { clock: TestClock; stream: EventStream } {
+  const clock = testClock();
+  const beats = new Beats(clock);
+  return { clock, stream: new EventStream({ host: "model", turn: () => undefined, left: () => {}, beats }) };
+}
+
+/** Asks a model that answers with the stream, whose package gets this body of it. */
+async function ask(
+  provider: ModelProvider,
+  stream: EventStream,
+  onDelta: (text: string) => void,
+  body: ReadableStream = stream.body,
+): Promise<ModelAnswer> {
+  const headers = { "content-type": "text/event-stream" };
+  const fetch = async (): Promise<Response> => new Response(body, { headers });
+  const connection = { baseUrl: "http://model/v1", provider, model: "small", apiKey: "key", apiKeyHeader: null };
+  const model = await openProvider({ ...connection, id: undefined, name: "", prices: null, limits: null }, fetch);
+  const request = { messages: [{ role: "user" as const, text: "Hi" }], onDelta };
+  const sockets = { stream } as unknown as Parameters<typeof callModel>[2]["sockets"];
+  return callModel(model, request, { host: "model", signal: new AbortController().signal, sockets });
+}
+
+const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Reads a stream that comes in these pieces. `given`: the bytes that the package was given. */
+async function read(provider: ModelProvider, pieces: readonly Buffer[], way: Way = {}): Promise<Came> {
+  const { knows = true, everyMs = 50 } = way;
+  const { clock, stream } = open();
   if (!knows) stream.known.stop();
   let [given, text] = [0, ""];
   const counting = new TransformStream<Uint8Array, Uint8Array>({
@@ -21,21 +52,13 @@ async function read(provider: ModelProvider, pieces: readonly Buffer[], knows = 
       to.enqueue(bytes);
     },
   });
-  const headers = { "content-type": "text/event-stream" };
-  const fetch = async (): Promise<Response> => new Response(stream.body.pipeThrough(counting), { headers });
-  const connection = { baseUrl: "http://model/v1", provider, model: "small", apiKey: "key", apiKeyHeader: null };
-  const model = await openProvider({ ...connection, id: undefined, name: "", prices: null, limits: null }, fetch);
-  const request = {
-    messages: [{ role: "user" as const, text: "Hi" }],
-    onDelta: (delta: string) => void (text += delta),
-  };
-  const sockets = { stream } as unknown as Parameters<typeof callModel>[2]["sockets"];
-  const asked = callModel(model, request, { host: "model", signal: new AbortController().signal, sockets });
+  const asked = ask(provider, stream, (delta) => (text += delta), stream.body.pipeThrough(counting));
   // Awaited below.
   asked.catch(() => {});
   for (const piece of pieces) {
+    clock.pass(everyMs);
     void stream.take(piece);
-    await new Promise((resolve) => setImmediate(resolve));
+    await soon();
   }
   stream.end();
   return { answer: await asked, text, given };
@@ -60,13 +83,18 @@ test.each(Object.entries(PROTOCOLS))(
   async (name, protocol) => {
     const provider = name as ModelProvider;
     const stream = protocol.stream(MANY, "stop");
-    const whole = await read(provider, [bytesOf(stream)], false);
+    const whole = await read(provider, [bytesOf(stream)], { knows: false });
     expect(whole.given).toBe(bytesOf(stream).length);
     const ways = [events(stream), cut(stream, 7_001), cut(stream, SMALL), [bytesOf(stream)], events(escaped(stream))];
     // Behind its last carriage return a package reads nothing.
     ways.push(cut(stream.replaceAll("\n", "\r\n"), OTHER), cut(`${stream}: over\n\n`.replaceAll("\n", "\r"), OTHER));
     for (const pieces of ways) {
       const { answer, text } = await read(provider, pieces);
+      expect(answer).toEqual(whole.answer);
+      expect(text).toBe(whole.answer.text);
+    }
+    for (const everyMs of [0, 7, 30]) {
+      const { answer, text } = await read(provider, events(stream), { everyMs });
       expect(answer).toEqual(whole.answer);
       expect(text).toBe(whole.answer.text);
     }
@@ -90,7 +118,7 @@ test("what a model thinks is none of its text, whatever the words; after each ch
   });
   const more = words.map((word) => event({ tool_calls: [{ index: 0, function: { arguments: word } }] })).join("");
   const stream = thoughts + said + both + said + call + more + said + END;
-  const whole = await read(compatible, events(stream), false);
+  const whole = await read(compatible, events(stream), { knows: false });
   const { answer, text, given } = await read(compatible, events(stream));
   expect(answer).toEqual(whole.answer);
   expect(answer.text).toBe(words.join("").repeat(4));
@@ -151,6 +179,44 @@ test("comments between events change nothing", async () => {
   const { answer, given } = await read(compatible, events(stream + END));
   expect(answer.text).toBe("a".repeat(10) + "b".repeat(10));
   expect(given).toBeLessThan(stream.length / 2);
+});
+
+test.each([
+  ["whole", 1_000],
+  ["in pieces", 60],
+])("known events that come %s wait 50 ms at most, and not for the end, nor for a break", async (_, bytes) => {
+  for (const last of ["end", "fail"] as const) {
+    const { clock, stream } = open();
+    const shown: [string, number][] = [];
+    const start = clock.now();
+    const asked = ask(compatible, stream, (delta) => shown.push([delta, clock.now() - start]));
+    asked.catch(() => {});
+    const take = async (words: string, ms: number): Promise<void> => {
+      for (const word of words)
+        for (const piece of cut(event({ content: word }), bytes)) {
+          void stream.take(piece);
+          await soon();
+        }
+      for (let left = ms; left > 0; left -= 10) {
+        clock.pass(10);
+        await soon();
+      }
+    };
+    // The package shows what it makes of the first ones.
+    await take("abc", 1_000);
+    await take("d", 20);
+    await take("ef", 200);
+    await take("gh", 0);
+    stream[last](new Error("broken"));
+    await asked.catch(() => {});
+    expect(shown.map(([delta]) => delta).join("")).toBe("abcdefgh");
+    expect(shown.slice(-4)).toEqual([
+      ["d", 1_000],
+      ["ef", 1_050],
+      ["g", 1_220],
+      ["h", 1_220],
+    ]);
+  }
 });
 
 test("who waits for the package goes on when all is left to it", async () => {

@@ -9,13 +9,14 @@ import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 /** A package keeps nothing of either. */
 type Kind = "text" | "reasoning";
 export type Texts = Record<Kind, string>;
+export type KnownText = { kind: Kind; text: string };
 const KINDS: Partial<Record<Part["type"], Kind>> = { "text-delta": "text", "reasoning-delta": "reasoning" };
 
 /** A part of the answer as the package gives it. */
 type Part = Pick<LanguageModelV4StreamPart, "type"> & { delta?: string };
 
 /** The bytes of an event around its text, in Latin-1. */
-type Frame = { kind: Kind; before: string; after: string };
+type Frame = { kind: Kind; before: string; after: string; bytes: { before: Buffer; after: Buffer } };
 
 /** A stream whose events all differ in more than their text is left to the package. */
 const MAX_LESSONS = 16;
@@ -101,11 +102,24 @@ export class KnownEvents {
   }
 
   /** The text that the package would make of an event. Undefined: unknown. */
-  read(event: string): { kind: Kind; text: string } | undefined {
+  read(event: string): KnownText | undefined {
     const text = this.#frame && textIn(this.#frame, event);
     if (text === undefined) return undefined;
     this.#lessonsLeft = MAX_LESSONS;
     return { kind: this.#frame!.kind, text };
+  }
+
+  /** The same of a piece that is an event. */
+  readBytes(piece: Buffer): KnownText | undefined {
+    if (!this.#frame) return undefined;
+    const { before, after } = this.#frame.bytes;
+    const end = piece.length - after.length;
+    if (end < before.length || before.compare(piece, 0, before.length) !== 0 || after.compare(piece, end) !== 0)
+      return undefined;
+    const text = meaningOf(piece.toString("latin1", before.length, end));
+    if (text === undefined) return undefined;
+    this.#lessonsLeft = MAX_LESSONS;
+    return { kind: this.#frame.kind, text };
   }
 
   /** Resolves when the package has read all that it was given, if only known events are missing. Undefined: it has. */
@@ -134,7 +148,9 @@ function frameIn({ event, value, text }: Made, kind: Kind): Frame | undefined {
   for (const [start, end] of stringsIn(data.text)) {
     if (meaningOf(data.text.slice(start, end)) !== text) continue;
     if (frame) return undefined;
-    frame = { kind, before: event.slice(0, data.start + start), after: event.slice(data.start + end) };
+    const [before, after] = [event.slice(0, data.start + start), event.slice(data.start + end)];
+    const bytes = { before: Buffer.from(before, "latin1"), after: Buffer.from(after, "latin1") };
+    frame = { kind, before, after, bytes };
   }
   return frame;
 }

@@ -9,6 +9,7 @@ import type { OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
+import { Beats } from "../fairness/pace.ts";
 import { RateWindows } from "../fairness/rate-window.ts";
 import { Slots } from "../fairness/slots.ts";
 import { createOutbound, type Outbound, type ResponseHead } from "../outbound/outbound.ts";
@@ -97,6 +98,7 @@ class Door implements Llm, AsyncDisposable {
   readonly #slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
   readonly #uses: RateWindows<OrganizationId>;
   readonly #runCalls = new Slots(LIMITS.modelCallsAtOnce, LIMITS.modelCallsAtOnceOwn / LIMITS.modelCallsAtOnce);
+  readonly #beats: Beats;
   readonly #endpoints: Endpoints;
   readonly #models = new OpenModels();
   /** Calls that wait for a slot. */
@@ -114,6 +116,7 @@ class Door implements Llm, AsyncDisposable {
       provider: "openai_compatible",
       limits: null,
     };
+    this.#beats = new Beats(clock);
     this.#endpoints = new Endpoints(clock);
     const comeAgain = (organizationId: OrganizationId): number => this.#crowdOf(organizationId).next();
     this.#charged = new ChargedCalls({ budgets: options.budgets, clock, comeAgain });
@@ -290,7 +293,8 @@ class Door implements Llm, AsyncDisposable {
     const { pause } = this.#endpoints.of(connection);
     const outbound = connection.id === undefined ? this.#ownOutbound : this.#options.outbound;
     const onResponse = (head: ResponseHead): void => pause.read(head);
-    const sockets = new GuardedFetch({ ...by, outbound, host, onResponse }, request.onDelta !== undefined);
+    const guarded = { ...by, outbound, host, onResponse, beats: this.#beats };
+    const sockets = new GuardedFetch(guarded, request.onDelta !== undefined);
     using own = follow(signal);
     const call = { signal: own.signal, fetch: sockets.fetch };
     const model = await this.#models.open(organizationId, connection, request.model, call);

@@ -56,7 +56,7 @@ export type ResponseHead = Pick<OutboundResponse, "status" | "headers">;
 
 export type BodySink = {
   /** The wire waits for the promise. What this throws ends the call. */
-  take(piece: Uint8Array): Promise<void> | undefined;
+  take(piece: Buffer): Promise<void> | undefined;
   /** The part of the body that it keeps, which is charged as the body of an answer that is collected. */
   readonly keptBytes: number;
 };

@@ -44,7 +44,7 @@ export function addUpdates(builder: Builder): void {
   });
   builder.objectType("TextDelta", {
     description:
-      "A part of a text that a model is writing, at most every 50 ms. Parts are not kept: a new subscription gets the text so far first, and the whole text is the step's output.",
+      "A part of a text that a model is writing, at most 25 times a second. Parts are not kept: a new subscription gets the text so far first, and the whole text is the step's output.",
     fields: (t) => ({
       runId: t.id({ scope: "inherited", description: "The run's id.", resolve: ({ runId }) => encodeId("run", runId) }),
       stepNumber: t.exposeInt("stepNumber", { scope: "inherited", description: "The number of the step that writes." }),

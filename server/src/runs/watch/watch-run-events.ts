@@ -26,14 +26,20 @@ const MAX_READ = 1_000;
 /** A commit without the run's own payloads, which a slow reader does not hold. */
 type Commit = { revision: number; head: WeakRef<Head>; steps: Change["steps"] };
 
-/** The changes that a subscriber has not been sent yet, up to a limit. */
+/** The changes that a subscriber has not been sent yet, up to a limit. Wakes it with each. */
 class Backlog {
+  readonly #wakeup: Wakeup;
   #kept: (Commit | TextDelta)[] = [];
   #characters = 0;
   /** The database must be read: something was missed, or there is too much. */
   #isLost = true;
 
+  constructor(wakeup: Wakeup) {
+    this.#wakeup = wakeup;
+  }
+
   add(item: Commit | TextDelta): void {
+    this.#wakeup.notify();
     if (this.#isLost) return;
     this.#kept.push(item);
     this.#characters += "text" in item ? item.text.length : charactersOf(item.steps);
@@ -41,13 +47,19 @@ class Backlog {
   }
 
   lose(): void {
+    this.#wakeup.notify();
     this.#isLost = true;
     this.#kept = [];
+  }
+
+  get hasMore(): boolean {
+    return this.#isLost || this.#kept.length > 0;
   }
 
   /** Undefined: lost, also if the commits do not follow on the revision that was shown. */
   take(shown: number): (Commit | TextDelta)[] | undefined {
     const kept = this.#isLost ? undefined : this.#kept;
+    if (kept?.length === 0) return kept;
     this.#kept = [];
     this.#characters = 0;
     this.#isLost = false;
@@ -66,18 +78,13 @@ export async function watchRunEvents(
 ): Promise<AsyncIterableIterator<RunEvent>> {
   const { runId, after, withTexts } = which;
   const wakeup = new Wakeup();
-  const backlog = new Backlog();
+  const backlog = new Backlog(wakeup);
   const sources = new DisposableStack();
-  const loseAll = (): void => {
-    backlog.lose();
-    wakeup.notify();
-  };
   sources.use(
     runs.hub.subscribe(runId, (notice) => {
-      if (notice === "changed") return loseAll();
+      if (notice === "changed") return backlog.lose();
       const { head, steps } = notice;
       backlog.add({ revision: head.revision, head: new WeakRef(head), steps });
-      wakeup.notify();
     }),
   );
   const texts = withTexts ? sources.use(new WatchedTexts(runs, runId, wakeup, (last) => backlog.add(last))) : undefined;
@@ -90,10 +97,10 @@ export async function watchRunEvents(
       const kept = backlog.take(shown);
       const read = kept ? undefined : await readEvents(runs, within, runId, shown);
       let count = 0;
-      for (const event of kept ? kept.values().flatMap(eventsOf) : read!.events) {
+      for (const event of kept ? changesIn(kept) : read!.events) {
         count++;
         if (!event) {
-          loseAll();
+          backlog.lose();
           break;
         }
         if (event.revision !== undefined && event.revision <= shown) continue;
@@ -103,10 +110,23 @@ export async function watchRunEvents(
         if (event.run && isFinal(event.run.status)) return;
       }
       // There is more, including what came meanwhile.
-      if (count >= MAX_READ && read) loseAll();
+      if (count >= MAX_READ && read) backlog.lose();
       // Resumed at or behind the final revision: nothing more will come.
       if (read?.isOver && count === 0) return;
-      for await (const textDelta of texts?.due(turn) ?? []) yield { revision: shown, textDelta };
+      for (const text of texts?.due() ?? []) {
+        // Nearly always there is nothing to wait for, and a wait costs as much as the rest.
+        const looking = text.look(turn);
+        if (looking) await looking;
+        // The end of another text, which this one may follow on.
+        if (backlog.hasMore) {
+          wakeup.notify();
+          break;
+        }
+        const textDelta = texts!.take(text);
+        const waiting = textDelta && turn();
+        if (waiting) await waiting;
+        if (textDelta) yield { revision: shown, textDelta };
+      }
     }
   });
 }
@@ -143,6 +163,9 @@ export function isWhole(changes: readonly Pick<Commit, "revision" | "steps">[], 
 
 /** Without `revision`: no change. */
 type Shown = Omit<RunEvent, "revision"> & { revision?: number };
+
+const changesIn = (kept: readonly (Commit | TextDelta)[]): Iterable<Shown | undefined> =>
+  kept.length === 0 ? [] : kept.values().flatMap(eventsOf);
 
 /** One after the other: a commit may have 10,000 steps. Undefined: left memory while the reader was slow. */
 function* eventsOf(item: Commit | TextDelta): Generator<Shown | undefined> {

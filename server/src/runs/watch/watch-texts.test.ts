@@ -2,14 +2,15 @@ import { expect, test } from "vitest";
 import { testClock } from "../../../../test/clock.ts";
 import { LiveTexts } from "../../execution/live-text.ts";
 import { newId } from "../../lib/ids.ts";
+import { Beats } from "../../fairness/pace.ts";
 import { Wakeup } from "../../realtime/stream.ts";
 import type { Runs } from "../handle/runs.ts";
 import { WatchedTexts, type TextDelta } from "./watch-texts.ts";
 
 test("a text that ends while it is looked at is sent once, as its last part", async () => {
   const runId = newId<"run">();
-  const texts = new LiveTexts();
   const clock = testClock();
+  const texts = new LiveTexts(new Beats(clock));
   const runs = { executions: { texts }, clock } as unknown as Runs;
   const kept: TextDelta[] = [];
   using watched = new WatchedTexts(runs, runId, new Wakeup(), (last) => kept.push(last));
@@ -19,18 +20,25 @@ test("a text that ends while it is looked at is sent once, as its last part", as
   });
   text.add("Hello");
   const sent: TextDelta[] = [];
-  for await (const delta of watched.due(() => undefined)) sent.push(delta);
+  const send = async (): Promise<void> => {
+    for (const due of watched.due()) {
+      await due.look(() => undefined);
+      sent.push(watched.take(due)!);
+    }
+  };
+  await send();
   text.add(" world");
   // Long after the first part.
   clock.pass(1_000);
-  for await (const delta of watched.due(() => undefined)) sent.push(delta);
+  await send();
   text.add("!");
   clock.pass(1_000);
-  const looking = watched.due(() => undefined);
-  const next = looking.next();
+  const [due] = watched.due();
+  const looking = due!.look(() => undefined);
   text.complete();
   text[Symbol.dispose]();
-  expect((await next).done).toBe(true);
+  await looking;
+  expect(watched.take(due!)).toBeUndefined();
   expect([...sent, ...kept].map((delta) => delta.text).join("")).toBe("Hello world!");
   expect(kept).toHaveLength(1);
 });
