@@ -392,9 +392,7 @@ do:
   await page.getByRole("heading", { name: "Asks twice", exact: true }).waitFor();
 
   await owner.go("/settings/models");
-  await row("priced")
-    .getByText(/in 7 days 680 tokens · €0.00076$/)
-    .waitFor();
+  await row("priced").getByText("In 7 days 680 tokens · €0.00076", { exact: true }).waitFor();
   await expectEachLook(page, "models and what they cost");
 });
 

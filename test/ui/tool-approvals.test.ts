@@ -100,7 +100,7 @@ test("arguments that no form can say are changed as JSON, in the inbox and by ke
   model.replies = [toolCall("order", { order: { count: 2, note: `Now${HIDDEN}` } }), "Ordered."];
   const { id } = await ran(server, await working({ http }));
   await person.go("/approvals");
-  await page.getByRole("button", { name: "May order be called?" }).press("Enter");
+  await page.getByRole("button", { name: 'May order be called? {"order":{"count":2' }).press("Enter");
   const card = page.getByRole("region", { name: "Approval: May order be called?" });
   const given = card.getByLabel("Arguments");
   expect(await given.inputValue()).toContain(String.raw`"Now\u202e\udb40\udc41"`);

@@ -8,6 +8,7 @@ import { moveIn } from "../../components/table/use-list-keys.ts";
 import { Time } from "../../components/time.tsx";
 import { useDecision } from "../../forms/approval/use-decision.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
+import { argumentsText } from "../../lib/arguments-text.ts";
 import { showInvisible } from "../../lib/invisible.ts";
 import classes from "./approvals.module.css";
 
@@ -32,7 +33,7 @@ type Props = {
 };
 
 export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggle, onMade }: Props) {
-  const { id, status, question, agent, createdAt, expiresAt, decidedBy, decidedAt } = approval;
+  const { id, status, question, toolCall, agent, createdAt, expiresAt, decidedBy, decidedAt } = approval;
   const made = useDecision(id);
   return (
     <>
@@ -53,7 +54,8 @@ export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggl
             }}
             onClick={() => onToggle(id)}
           >
-            {showInvisible(isOpen ? question : beginningOf(question))}
+            {showInvisible(isOpen ? question : beginningOf(question))}{" "}
+            {toolCall && status === "open" && <span>{argumentsText(toolCall.arguments)}</span>}
           </button>
         </td>
         <td className={classes["agent"]}>{agent.name}</td>

@@ -8,8 +8,8 @@ import { JsonView } from "../../components/json-view.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Problem, TryAgain } from "../../components/notice.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
+import { argumentsText } from "../../lib/arguments-text.ts";
 import { shortId } from "../../lib/ids.ts";
-import { showInvisibleInJson } from "../../lib/invisible.ts";
 import type { Status } from "../../lib/statuses.ts";
 import { durationText } from "../../lib/times.ts";
 import { useOpened } from "../../lib/use-opened.ts";
@@ -20,8 +20,6 @@ import { useSaid } from "./use-said.ts";
 
 /** A call as the model asked for it. `arguments`: a text if they are no JSON object. */
 export type Wish = { id: string; name: string; arguments: unknown };
-
-const SHOWN_CHARACTERS = 80;
 
 type Props = {
   wish: Wish;
@@ -37,15 +35,12 @@ export function ToolCall({ wish, call, said, now, onChoose }: Props) {
   const { tool, question } = call ?? {};
   const took = tool && tookOf(tool, now);
   const decision = question && (said.get(question.number) ?? (question.finishedAt ? undefined : "waits for a person"));
-  const given = typeof wish.arguments === "string" ? wish.arguments : JSON.stringify(wish.arguments);
   return (
     <details className={classes["call"]} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
       <summary>
         <StatusMark status={statusOf(call)} isBare />
         <code>{wish.name}</code>
-        <span className={classes["short"]}>
-          {given === "{}" ? "" : showInvisibleInJson(given.slice(0, SHOWN_CHARACTERS))}
-        </span>
+        <span className={classes["short"]}>{argumentsText(wish.arguments)}</span>
         {took !== undefined && took !== null && <span className={classes["took"]}>{durationText(took)}</span>}
       </summary>
       {isOpen && (

@@ -51,10 +51,7 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
         </div>
       </td>
       <td data-label="Prices and limits">
-        {!model.prices && !model.limits && <span className="dim">none</span>}
-        {model.prices && <span className={classes["figures"]}>{pricesText(model.prices)}</span>}
-        {model.limits && <span className={classes["figures"]}>{limitsText(model)}</span>}
-        <span className={settings["sub"]}>{spendText(model)}</span>
+        <Figures model={model} />
       </td>
       <td data-label="Default">
         {isDefault ? (
@@ -92,6 +89,19 @@ export function ModelRow({ model, mayChange, onDefault, onEdit, onEnd }: Props) 
   );
 }
 
+const Figures = ({ model }: { model: ListedModel }) => (
+  <>
+    {!model.prices && !model.limits && <span className="dim">none</span>}
+    {model.prices && <span className={classes["figures"]}>{pricesText(model.prices)}</span>}
+    {model.limits && <span className={classes["figures"]}>{limitsText(model)}</span>}
+    {spendTexts(model).map((text) => (
+      <span key={text} className={settings["sub"]}>
+        {text}
+      </span>
+    ))}
+  </>
+);
+
 /** The button that had the focus is gone. */
 const focusOn = (element: HTMLElement | null): void => element?.focus({ preventScroll: true });
 
@@ -122,11 +132,11 @@ const limitsText = ({ limits, prices }: ModelFragment): string => {
 };
 
 /** Today, in UTC, is what the limits of a day go by. */
-function spendText({ spend }: ListedModel): string {
-  if (!spend) return "";
-  if (spend.length === 0) return "Not used in the last 7 days";
+function spendTexts({ spend }: ListedModel): readonly string[] {
+  if (!spend) return [];
+  if (spend.length === 0) return ["Not used in the last 7 days"];
   const today = new Date().toISOString().slice(0, 10);
-  return `Today ${spentText(spend.filter(({ date }) => date === today))}; in 7 days ${spentText(spend)}`;
+  return [`Today ${spentText(spend.filter(({ date }) => date === today))}`, `In 7 days ${spentText(spend)}`];
 }
 
 function MakeDefault({ model: { id, name }, onDone }: { model: ModelFragment; onDone: () => void }) {
