@@ -1,27 +1,25 @@
 /**
  * The web UI in Chromium: what the first page weighs and when it can be used, and a run's page while a thousand steps change two
- * hundred times a second.
+ * hundred times a second, while a model writes, and with a conversation of a thousand turns.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { openBrowser } from "../test/browser.ts";
 import type { Figure } from "./figures.ts";
 import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { machine, today, writeResult } from "./report.ts";
+import { enter, LONGEST_TASK_MS, traced, VIEWPORT } from "./page-work.ts";
 import type { Measured } from "./speed.ts";
+import { conversationFigures } from "./ui-conversations.ts";
 import { graphql, makeWorld, type World } from "./world.ts";
 
 const FULL = { items: 1_000, loads: 5 };
 const QUICK = { items: 200, loads: 1 };
-const FRAME_MS = 1_000 / 60;
 /** The promises: issue 13. */
 const MAX_KB = 220;
 const USABLE_MS = 500;
-const LONGEST_TASK_MS = 50;
 const FRAME_WORK_MS = 8;
-
-const VIEWPORT = { width: 1280, height: 800 };
 
 export async function measureUi(_generator: Generator, sinkUrl: string, isQuick = false): Promise<Measured> {
   const effort = isQuick ? QUICK : FULL;
@@ -39,20 +37,13 @@ export async function measureUi(_generator: Generator, sinkUrl: string, isQuick 
       { figure: `UI: ${live.steps} steps, changes a second`, unit: "/s", ours: live.changes },
       { figure: "UI: longest task while they change", unit: "ms", ours: live.longest, aim: { most: LONGEST_TASK_MS } },
       { figure: "UI: scripts and layout in a frame, p95", unit: "ms", ours: live.p95, aim: { most: FRAME_WORK_MS } },
+      ...(await conversationFigures(browser, server, world, isQuick)),
     ];
     if (!isQuick) writeResult(`ui-${today()}`, { ...machine(), figures });
     return { figures, details: {} };
   } finally {
     await browser.close();
   }
-}
-
-async function enter(page: Page, server: Server, { email, password }: World): Promise<void> {
-  await page.goto(server.url);
-  await page.getByLabel("E-mail").fill(email);
-  await page.getByRole("textbox", { name: "Password" }).fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Agents" }).waitFor();
 }
 
 type Entry = { transferSize: number; value: number; hadRecentInput: boolean };
@@ -103,16 +94,6 @@ do:
 ${[1, 2].map((branch) => `          - branch${branch}: {do: [{loop: {for: {in: "\${ [range(${items / 2})] }"}, do: [{pause: {wait: {milliseconds: 5}}}]}}]}`).join("\n")}
 `;
 
-type TraceEvent = {
-  name: string;
-  ph: string;
-  ts: number;
-  dur?: number;
-  tdur?: number;
-  tid: number;
-  args?: { name?: string };
-};
-
 async function liveRun(browser: Browser, server: Server, world: World, items: number) {
   const { projects } = await graphql<{ projects: { nodes: { handle: string }[] } }>(
     server,
@@ -136,11 +117,9 @@ async function liveRun(browser: Browser, server: Server, world: World, items: nu
   );
   await page.goto(`${server.url}/runs/${runAgent.id}`);
   await page.getByRole("treeitem").first().waitFor();
-  await browser.startTracing(page, {
-    categories: ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "v8"],
+  const work = await traced(browser, page, async () => {
+    await page.waitForFunction(() => document.title.startsWith("completed"), undefined, { timeout: 120_000 });
   });
-  await page.waitForFunction(() => document.title.startsWith("completed"), undefined, { timeout: 120_000 });
-  const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
   await context.close();
   const { run } = await graphql<{ run: { stepCount: number; startedAt: string; finishedAt: string } }>(
     server,
@@ -149,31 +128,5 @@ async function liveRun(browser: Browser, server: Server, world: World, items: nu
     { id: runAgent.id },
   );
   const seconds = (Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1_000 - 2;
-  return { steps: run.stepCount, changes: (2 * run.stepCount) / seconds, ...workIn(trace.traceEvents) };
-}
-
-/** Scripts, and layout with its styles, as Chromium's traces name them. */
-const SCRIPT_OR_LAYOUT =
-  /^(FunctionCall|EvaluateScript|FireAnimationFrame|TimerFire|RunMicrotasks|EventDispatch|WebSocketReceive|V8\.GC.*|MinorGC|MajorGC|UpdateLayoutTree|Layout|PrePaint)$/;
-
-/** The page's main thread: its longest task, and what scripts and layout took in each frame's time. ms. */
-function workIn(events: TraceEvent[]): { longest: number; p95: number } {
-  const main = events.find(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")?.tid;
-  const whole = events.filter(({ ph, tid }) => tid === main && ph === "X");
-  // Processor time, where the trace has it: others share the machine.
-  const tasks = whole.filter(({ name }) => /RunTask/.test(name)).map(({ dur = 0, tdur = dur }) => tdur / 1_000);
-  const frames = new Map<number, number>();
-  let reached = 0;
-  for (const { ts, dur = 0, tdur = dur } of whole
-    .filter(({ name }) => SCRIPT_OR_LAYOUT.test(name))
-    .toSorted((a, b) => a.ts - b.ts)) {
-    // An entry within another is counted there.
-    if (ts < reached) continue;
-    reached = ts + dur;
-    const frame = Math.floor(ts / 1_000 / FRAME_MS);
-    frames.set(frame, (frames.get(frame) ?? 0) + tdur / 1_000);
-  }
-  const [first, last] = [Math.min(...frames.keys()), Math.max(...frames.keys())];
-  const work = Array.from({ length: last - first + 1 }, (_, index) => frames.get(first + index) ?? 0);
-  return { longest: Math.max(...tasks), p95: work.toSorted((a, b) => a - b)[Math.floor(work.length * 0.95)]! };
+  return { steps: run.stepCount, changes: (2 * run.stepCount) / seconds, ...work };
 }

@@ -115,9 +115,15 @@ export async function projectOf(server: Server, world: World): Promise<Project> 
   return agent.project;
 }
 
-/** The project's default model. */
-export async function connectModel(server: Server, world: World, { id: projectId }: Project, baseUrl: string) {
-  const own = { name: "bench", provider: "openai_compatible", model: "fixed", isDefault: true };
+/** The project's default model from now on. */
+export async function connectModel(
+  server: Server,
+  world: World,
+  { id: projectId }: Project,
+  baseUrl: string,
+  name = "bench",
+) {
+  const own = { name, provider: "openai_compatible", model: "fixed", isDefault: true };
   const query = "mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
   await graphql(server, world, query, { input: { projectId, baseUrl, ...own } });
 }
