@@ -46,6 +46,8 @@ const PATIENCE = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: {
 const TOGETHER = { groupOrder: 1, maxWorkers: 5 };
 /** All of the product's once more, after everything else. */
 const ONCE_MORE = { groupOrder: 2, maxWorkers: 4 };
+/** `npm run test:long`: a file that stops and starts servers over and over keeps half a core busy, too. */
+const WHOLE = { groupOrder: 5, maxWorkers: 4 };
 
 /**
  * The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:long` the random ones, and
@@ -76,8 +78,7 @@ const unitProject = (files: { name: string; include?: string[]; exclude?: string
 
 /** `npm run test:long`: these alone, and then the whole of each file of which `npm test` runs a part (test/scale.ts). */
 const longProjects = () => {
-  const hasParts = (file: string): boolean =>
-    /scaled(<.*>)?\(\{|leftToLong|expectEachLook\(/.test(readFileSync(file, "utf8"));
+  const hasParts = (file: string): boolean => /scaled(<.*>)?\(\{|leftToLong/.test(readFileSync(file, "utf8"));
   const files = globSync(["test/**/*.test.ts", "server/src/**/*.test.ts"], { exclude: ["test/tidy/**"] });
   const whole = files.filter(hasParts);
   const project = (name: string, include: string[], groupOrder: number, maxWorkers: number, env = {}) => ({
@@ -92,20 +93,26 @@ const longProjects = () => {
       maxWorkers,
     },
   });
-  return [project("long", LONG_FILES, 4, 1), project("whole", whole, 5, 2, { TEST_SCALE: "whole" })];
+  return [
+    project("long", LONG_FILES, 4, 1),
+    project("whole", whole, WHOLE.groupOrder, WHOLE.maxWorkers, { TEST_SCALE: "whole" }),
+  ];
 };
 
-const URL_FILES: Record<string, string[]> = { telling: TELLING, random: RANDOM, all: ["test/**/*.test.ts"] };
-const asked = process.env["TEST_URL"] ?? "";
-const urlFiles = URL_FILES[asked];
-const urlGroup = asked === "telling" ? TOGETHER : ONCE_MORE;
+/** By `TEST_URL`, as tools/commands.js sets it: the files, and with which others they run. */
+const ON_URL: Record<string, [files: string[], group: typeof TOGETHER]> = {
+  telling: [TELLING, TOGETHER],
+  random: [RANDOM, WHOLE],
+  all: [["test/**/*.test.ts"], ONCE_MORE],
+};
+const onUrlAsked = ON_URL[process.env["TEST_URL"] ?? ""];
 
 /**
  * What takes longest where vitest knows nothing of former runs, the longest first: begun last, one of them would run alone at the end.
  * Some of them mostly wait and some keep a core busy, so that they share the cores well.
  */
-const LONGEST =
-  `postgres/embedded.db demo main faults/bad-database llm language-calls readme overload engine/embedded.db ui/agent firings faults/waits
+const LONGEST = `faults/stop hostile/requests hostile/runs faults/five-clocks faults/kill-server faults/kill-database
+  postgres/embedded.db demo main faults/bad-database llm language-calls readme overload engine/embedded.db ui/agent firings faults/waits
   ui/lists reach postgres/embedded-folder.db docs slow-clients hostile-queries runs-overload ui/settings two-executors ui/second-thoughts
   triggers/triggers.db lasting faults/takeover faults/full-disk naughty faults/two-servers events hostile-names neighbours sessions/sign-in.db
   access postgres/password.db ui/screens ui/live ui/rough ui/entrance faults/lost-notices start postgres/audit-owner.db runs/rest.db inbound
@@ -132,7 +139,7 @@ export default defineConfig({
     teardownTimeout: 120_000,
     ...(process.env["TEST_LONG"] === "write" && { reporters: ["default", "./bench/test-long.ts"] }),
     projects: [
-      ...(urlFiles ? [onUrl(urlFiles, urlGroup)] : []),
+      ...(onUrlAsked ? [onUrl(...onUrlAsked)] : []),
       ...(process.env["TEST_LONG"] ? longProjects() : []),
       unitProject({ name: "unit", exclude: [...UNITS.exclude, ...MEASURED, ...NEED_A_PROCESS], isolate: false }),
       unitProject({ name: "unit-measured", include: MEASURED, isolate: false }),

@@ -10,7 +10,6 @@ import { startLlmService, toolCall, toolCalls } from "../llm-service.ts";
 import { startStateless } from "../mcp-servers.ts";
 import { wiki } from "../mcp-shop.ts";
 import { ran } from "../runs.ts";
-import { scaled } from "../scale.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import {
   accessTokenOf,
@@ -255,19 +254,14 @@ test.each(SHOTS ? [{ width: 360, height: 740 }] : [])("pictures of a phone, and 
   }
 });
 
-/** Wider screens have more room: the lists, which fill it, are looked at. */
-const onAWideScreen = scaled({ whole: new Set(SCREENS.map(([name]) => name)), part: ON_A_WIDE_SCREEN });
-
 /** Both themes and three widths, one after the other as a window is made narrower. */
 test.each(SHOTS ? [] : SCREENS)("%s", async (...screen) => {
   const { page } = person;
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize(LOOKS[0]!.viewport);
   await open(person, screen);
-  if (onAWideScreen.has(screen[0])) {
-    await page.setViewportSize(WIDE.viewport);
-    await expectNothingSticksOut(page, `${screen[0]}, wide`);
-  }
+  await page.setViewportSize(WIDE.viewport);
+  await expectNothingSticksOut(page, `${screen[0]}, wide`);
   await expectEachLook(page, screen[0]);
 });
 

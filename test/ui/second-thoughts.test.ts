@@ -1,7 +1,6 @@
 /** Accidental acts can be taken back, or need a confirmation first; somebody else's work in the meantime is not lost. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scaled } from "../scale.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { expectEachLook, expectGoodLooks, LOOKS, Person, sendDecisions, sharedBrowser, stopTime } from "./ui.ts";
 
@@ -79,7 +78,7 @@ const overlap = (one: Box, other: Box): boolean =>
   one.y < other.y + other.height &&
   other.y < one.y + one.height;
 
-test.each(scaled({ whole: [1280, 700, 360], part: [1280, 360] }))(
+test.each([1280, 700, 360])(
   "at %i px a run is cancelled after a question, and no button that starts one comes to its place",
   async (width) => {
     const agentId = await publish(asking(`cancelled-${width}`));
