@@ -2,19 +2,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
 import { held, send, startLlmService, status, type LlmService } from "./llm-service.ts";
 import { agentOf, CANCEL, ENDED, readRun, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const CREATE = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
 const UPDATE = "mutation($input: UpdateModelConnectionInput!) { updateModelConnection(input: $input) { id } }";
 const DELETE = "mutation($input: DeleteModelConnectionInput!) { deleteModelConnection(input: $input) { name } }";
 
 let model: LlmService;
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
   model = await startLlmService();
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await movedServer();
   await connect("cheap");
 });
 afterAll(async () => {

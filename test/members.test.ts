@@ -4,16 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { expectInTime } from "./in-time.ts";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Answer, type Data } from "./client.ts";
 import type { World } from "./server.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { acknowledged, type Talk } from "./web-socket.ts";
 
 type Role = "owner" | "admin" | "editor" | "runner" | "viewer";
 type Person = { memberId: string; token: string; refreshToken: string; email: string; password: string };
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -295,7 +296,7 @@ describe("what somebody loses", () => {
       if (first === "newer") {
         leaving.socket.terminate();
         await leaving.closed;
-        await server.measure();
+        await server.clock.now();
       }
       await server.clock.advance(4_000);
       expect(await older.closed).toEqual({ code: 4403, reason: "Forbidden" });

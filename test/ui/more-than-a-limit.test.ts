@@ -1,8 +1,8 @@
 /** The run page of an assistant that has reached a limit and asks a person for more. */
 import { expect, test } from "vitest";
-import { startTestServer } from "../client.ts";
 import { startLlmService, toolCall } from "../llm-service.ts";
 import { agentOf, ran } from "../runs.ts";
+import { sharedServer } from "../shared-server.ts";
 import { Person, sendDecisions, sharedBrowser } from "./ui.ts";
 
 const ASSISTANT = `do:
@@ -16,7 +16,7 @@ const ASSISTANT = `do:
 
 test("asks beside its conversation, in a form that proposes how much, and shows the limit as it was raised", async () => {
   await using model = await startLlmService();
-  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  await using server = await sharedServer();
   const { projectId } = server.world;
   const input = { projectId, name: "main", provider: "openai_compatible", baseUrl: model.url, model: "small" };
   await server.data("mutation ($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }", {

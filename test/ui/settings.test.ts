@@ -3,19 +3,19 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../client.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { GREETER, expectGoodLooks, sharedBrowser, Person, type Credentials } from "./ui.ts";
 
 const run = promisify(execFile);
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 /** Goes from test to test in one page, far from UTC. */
 let owner: Person;
 /** The browser of one who is somebody else. */
 let other: Person;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
     definition: GREETER,
   });
@@ -189,15 +189,15 @@ test("what somebody else changes is there when one comes back to the page, or as
 
   await page.getByRole("link", { name: "Members" }).click();
   await page.getByRole("heading", { name: "Invitations" }).waitFor();
-  await server.member("heidi@example.org", "viewer");
+  const heidi = await server.member("heidi@example.org", "viewer");
   await page.getByRole("button", { name: "Reload" }).click();
-  await page.getByRole("row", { name: /heidi@example.org/ }).waitFor();
+  await page.getByRole("row", { name: heidi.email }).waitFor();
 });
 
 test("members: another role, an invitation and its end, the last owner stays, one is removed", async () => {
-  await server.member("carol@example.org", "editor");
+  const carol = await server.member("carol@example.org", "editor");
   const page = await enter(owner, "/settings/members");
-  const row = page.getByRole("row", { name: /carol@example.org/ });
+  const row = page.getByRole("row", { name: carol.email });
   await row.getByRole("button", { name: /^Role of/ }).click();
   await page.getByRole("menuitemradio", { name: /^admin/ }).click();
   await row.getByRole("button", { name: /: admin$/ }).waitFor();
@@ -230,10 +230,10 @@ test("members: another role, an invitation and its end, the last owner stays, on
 
 test("an admin is offered no owner, and may not change one; who leaves is out", async () => {
   const admin = await server.member("erin@example.org", "admin");
-  await server.member("frank@example.org", "runner");
+  const frank = await server.member("frank@example.org", "runner");
   const page = await enter(other, "/settings/members", admin);
   await page
-    .getByRole("row", { name: /frank@example.org/ })
+    .getByRole("row", { name: frank.email })
     .getByRole("button", { name: /^Role of/ })
     .click();
   await page.getByRole("menuitemradio", { name: /^editor/ }).waitFor();
@@ -334,7 +334,7 @@ test("sessions: another one is ended, then all others; a new password", async ()
 test("a member without permission is told so, and sees what is for all", async () => {
   const viewer = await server.member("victor@example.org", "viewer");
   const page = await enter(other, "/settings", viewer);
-  await page.getByRole("row", { name: /victor@example.org/ }).waitFor();
+  await page.getByRole("row", { name: viewer.email }).waitFor();
   expect(await page.getByRole("heading", { name: "Invitations" }).count()).toBe(0);
   await page.getByText("Owners and admins invite people and see who is invited; you are a viewer.").waitFor();
   const tabs = page.getByRole("navigation", { name: "Settings" });

@@ -53,15 +53,17 @@ afterAll(() => stack.disposeAsync());
 const create = (agentId: AgentId, name: string): Promise<Trigger> =>
   createTrigger(triggers, room.caller, { agentId, name, type: "webhook", keys: {}, policy: {} });
 
-/** So many as they would be after as many calls. */
-const insertMany = (agentIds: AgentId[], count: number): Promise<unknown> =>
-  database.query(
-    `insert into triggers (organization_id, id, project_id, agent_id, name, type, status, configuration, policy,
-        created_by_kind, created_at, updated_at)
-     select a.organization_id, gen_random_uuid(), a.project_id, a.id, 'many ' || number, 'webhook', 'active', '{}', '{}', 'system', now(), now()
-       from generate_series(1, $2::int) number, agents a where a.organization_id = $1 and a.id = any($3::uuid[])`,
-    [room.caller.organizationId, count, agentIds],
-  );
+/** So many as they would be after as many calls. In parts: a statement may take 30 s. */
+async function insertMany(agentIds: AgentId[], count: number): Promise<void> {
+  for (let from = 1; from <= count; from += 10_000)
+    await database.query(
+      `insert into triggers (organization_id, id, project_id, agent_id, name, type, status, configuration, policy,
+          created_by_kind, created_at, updated_at)
+       select a.organization_id, gen_random_uuid(), a.project_id, a.id, 'many ' || number, 'webhook', 'active', '{}', '{}', 'system', now(), now()
+         from generate_series($2::int, $3::int) number, agents a where a.organization_id = $1 and a.id = any($4::uuid[])`,
+      [room.caller.organizationId, from, Math.min(from + 9_999, count), agentIds],
+    );
+}
 const full = (message: string) => ({ code: "CONFLICT", details: { reason: "limit_reached" }, message });
 const agent = (): Promise<AgentId> => room.agentOf("do: [{a: {set: {b: 1}}}]");
 
