@@ -1,5 +1,7 @@
 /** Runs several things within a task at the same time. */
 import { follow } from "../lib/abort.ts";
+import { until } from "../lib/clock.ts";
+import type { Execution } from "./execution.ts";
 import type { Frame } from "./frame.ts";
 import type { Result, Scope } from "./scope.ts";
 
@@ -7,6 +9,16 @@ export type Branch = (index: number, scope: Scope) => Promise<Result>;
 
 /** Why a branch was stopped early: another won or failed. No `catch` sees it. */
 export class BranchLeft extends Error {}
+
+/** How long the outcomes of a branch that has ended wait for another's commit. */
+const WRITTEN_MS = 100;
+
+/** Commits what a branch has brought, unless others do or end: a call that is over is never made again, however long they take. */
+async function written(execution: Execution, others: AbortSignal): Promise<void> {
+  if (!execution.journal.hasOutcome) return;
+  await until(execution.shared.clock, execution.now() + WRITTEN_MS, others).catch(() => {});
+  if (execution.journal.hasOutcome && !others.aborted) await execution.commit();
+}
 
 /**
  * Runs `count` branches, at most `most` at a time. When one throws, the others are stopped, and its error is thrown once all
@@ -22,6 +34,8 @@ export async function runTogether(frame: Frame, count: number, most: number, bra
   const lines = Math.min(most, count);
   let next = 0;
   let live = lines;
+  let working = lines;
+  using others = follow(signal);
   let thrown: { reason: unknown } | undefined;
 
   const line = async (): Promise<void> => {
@@ -37,8 +51,8 @@ export async function runTogether(frame: Frame, count: number, most: number, bra
         results[index] = await branch(index, { ...frame.scope, signal, progress });
         progress(1);
       }
-      // The others may take long: a call that is over is never made again.
-      if (live > 1 && execution.journal.hasOutcome && !signal.aborted) await execution.commit();
+      if (--working > 0) await written(execution, others.signal);
+      else others.abort(undefined);
     } catch (reason) {
       thrown ??= { reason };
       if (!signal.aborted) own.abort(new BranchLeft("another branch has failed"));

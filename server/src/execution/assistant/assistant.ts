@@ -352,14 +352,17 @@ export class Assistant {
   }
 
   async #callTogether(calls: readonly Wish[]): Promise<Said[]> {
-    const { scope } = this.#frame;
+    const { execution, scope } = this.#frame;
     const turn = this.#conversation.modelCalls;
+    let open = calls.length;
     let until = this.#until;
     const frame: Frame = { ...this.#frame, scope: { ...scope, progress: () => {} } };
     const { output } = await runTogether(frame, calls.length, LIMITS.assistantToolsAtOnce, async (index, within) => {
       const place = `${turn}-${index + 1}#1`;
       const { said, waitedMs } = await this.#call(calls[index]!, place, (what, work) => this.#own(what, work, within));
       if (this.#until !== undefined) until = Math.max(until!, this.#until + waitedMs);
+      // At once: a tool may have paid.
+      if (--open > 0) await execution.commit();
       return { output: said, then: "continue" };
     });
     this.#until = until;
