@@ -160,13 +160,14 @@ test("a call of a process that died counts in full once its time is over, and fo
 
 test("a call counts once, also if the answer of a commit is lost and it is written again", async () => {
   let losing = 0;
+  const lost = <Answer>(answer: Answer): Answer => {
+    if (losing-- > 0) throw new Error("the connection was lost");
+    return answer;
+  };
   const losesAnswers: Database = {
     ...database,
-    transaction: async (work) => {
-      const answer = await database.transaction(work);
-      if (losing-- > 0) throw new Error("the connection was lost");
-      return answer;
-    },
+    query: async (...statement) => lost(await database.query(...statement)),
+    transaction: async (work) => lost(await database.transaction(work)),
   };
   const allowanceOf = async () => ({ plan: "free" as const, modelTokensPerDay: null });
   const budgets = createBudgets({ database: losesAnswers, clock, log: quiet, allowanceOf });
@@ -182,14 +183,16 @@ test("a call counts once, also if the answer of a commit is lost and it is writt
 
 /** A database whose commits lose their answers, or that is gone, as often as `faults` says. */
 function faulty(faults: { lostAnswers: number; gone: number }): Database {
+  const faultily = async <Answer>(write: () => Promise<Answer>): Promise<Answer> => {
+    if (faults.gone-- > 0) throw new Error("Connection terminated");
+    const answer = await write();
+    if (faults.lostAnswers-- > 0) throw new Error("Connection terminated");
+    return answer;
+  };
   return {
     ...database,
-    transaction: async (work) => {
-      if (faults.gone-- > 0) throw new Error("Connection terminated");
-      const answer = await database.transaction(work);
-      if (faults.lostAnswers-- > 0) throw new Error("Connection terminated");
-      return answer;
-    },
+    query: (...statement) => faultily(() => database.query(...statement)),
+    transaction: (work) => faultily(() => database.transaction(work)),
   };
 }
 

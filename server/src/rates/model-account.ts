@@ -6,12 +6,13 @@ import type { OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Batch } from "../storage/batch.ts";
 import type { Database, Query } from "../storage/database.ts";
-import { SpendBook, type Budget, type Refused } from "./spend-book.ts";
+import { placesOf, SpendBook, type Budget, type Refused } from "./spend-book.ts";
 import {
-  lockOrganizations,
+  lockAndEnd,
   readAccounts,
   writeSpending,
   type Amount,
+  type EndedCall,
   type Reservation,
   type SentenceCall,
 } from "./spend-store.ts";
@@ -51,7 +52,7 @@ export class Account {
 
   constructor(database: Database, clock: Clock) {
     this.#entries = new Batch({
-      write: (items) => database.transaction((query) => this.#writeAll(query, items, clock.now())),
+      write: (items) => this.#writeAll(database, items, clock.now()),
       id: ({ reservation }) => reservation.id,
       organizationId: ({ reservation }) => reservation.organizationId,
       bytes: () => ENTRY_BYTES,
@@ -91,29 +92,83 @@ export class Account {
     );
   }
 
-  async #writeAll(query: Query, all: readonly Entry[], now: number): Promise<Written[]> {
+  async #writeAll(database: Database, all: readonly Entry[], now: number): Promise<Written[]> {
     // One that is looked for again soon is left to those that wait for it: they came first.
-    const organizations = [...new Set(all.map(({ reservation }) => reservation.organizationId))]
-      .filter((organizationId) => !this.#looks.has(organizationId))
-      .toSorted();
-    const ours = await lockOrganizations(query, organizations, ACCOUNT_IDLE_MS);
-    const isOurs = ({ reservation }: Entry): boolean => ours.has(reservation.organizationId);
-    const entries = all.filter(isOurs);
-    if (entries.length === 0) return all.map(() => "elsewhere");
-    const places = entries.flatMap((entry) => ("budgets" in entry ? entry.budgets : []));
-    const { spent, reserved } = await readAccounts(query, [...ours], places);
-    const book = new SpendBook(now, spent, reserved);
-    const results = all.map((entry): Written => {
-      if (!isOurs(entry)) return "elsewhere";
-      if ("budgets" in entry) return book.reserve(entry.reservation, entry.budgets);
-      const { reservation, used, call, isUnsure = this.#tried.has(entry) } = entry;
-      book.settle(reservation, used, { call, isUnsure });
-      this.#tried.add(entry);
-      return undefined;
+    const looked = all.filter(({ reservation }) => !this.#looks.has(reservation.organizationId));
+    const organizations = [...new Set(looked.map(({ reservation }) => reservation.organizationId))].toSorted();
+    const ended = looked.filter(isEnded);
+    const wanted = looked.filter(isWanted);
+    const take = (query: Query): Promise<Set<OrganizationId>> => this.#take(query, { organizations, ended, now });
+    // An unsure end has the account before it looks for its reservation, in one transaction.
+    if (wanted.length === 0 && !ended.some(({ isUnsure }) => isUnsure)) {
+      const ours = await take(database.query);
+      return all.map(({ reservation }) => (ours.has(reservation.organizationId) ? undefined : "elsewhere"));
+    }
+    return database.transaction(async (query) => {
+      const ours = await take(query);
+      const made = await reserveIn(
+        query,
+        wanted.filter(({ reservation }) => ours.has(reservation.organizationId)),
+        {
+          now,
+          ended: new Set(ended.map(({ reservation }) => reservation.id)),
+        },
+      );
+      return all.map((entry) => {
+        if (!ours.has(entry.reservation.organizationId)) return "elsewhere";
+        return isWanted(entry) ? made.get(entry) : undefined;
+      });
     });
-    await writeSpending(query, book.changes());
-    return results;
   }
+
+  /** Ends these calls, and has the accounts of the organizations that are returned. */
+  async #take(
+    query: Query,
+    { organizations, ended, now }: { organizations: readonly OrganizationId[]; ended: readonly Ended[]; now: number },
+  ): Promise<Set<OrganizationId>> {
+    const calls = ended.map((entry) => endedCall(entry, { now, isUnsure: this.#tried.has(entry) }));
+    const untried = ended.filter((entry) => !this.#tried.has(entry));
+    for (const entry of untried) this.#tried.add(entry);
+    // A reservation that is committed at this moment is only seen by a statement that begins once its account is ours.
+    if (ended.some(({ isUnsure }) => isUnsure)) await lockAndEnd(query, organizations, [], ACCOUNT_IDLE_MS);
+    const ours = await lockAndEnd(query, organizations, calls, ACCOUNT_IDLE_MS);
+    for (const entry of untried) if (!ours.has(entry.reservation.organizationId)) this.#tried.delete(entry);
+    return ours;
+  }
+}
+
+const isWanted = (entry: Entry): entry is Wanted => "budgets" in entry;
+const isEnded = (entry: Entry): entry is Ended => !isWanted(entry);
+
+/** `ended`: calls that are given up already. */
+async function reserveIn(
+  query: Query,
+  wanted: readonly Wanted[],
+  { now, ended }: { now: number; ended: ReadonlySet<string> },
+): Promise<Map<Entry, Reservation | Refused>> {
+  const made = new Map<Entry, Reservation | Refused>();
+  if (wanted.length === 0) return made;
+  const organizations = [...new Set(wanted.map(({ reservation }) => reservation.organizationId))];
+  const places = wanted.flatMap(({ budgets }) => budgets);
+  const { spent, reserved } = await readAccounts(query, organizations, places);
+  const book = new SpendBook(now, spent, reserved);
+  for (const entry of wanted) {
+    const { reservation, budgets } = entry;
+    made.set(entry, ended.has(reservation.id) ? reservation : book.reserve(reservation, budgets));
+  }
+  await writeSpending(query, book.changes());
+  return made;
+}
+
+/** A reservation that had expired was counted in full before, unless the end is unsure: it may have been written already, or never made. */
+function endedCall(
+  { reservation, used, call, isUnsure = false }: Ended,
+  at: { now: number; isUnsure: boolean },
+): EndedCall {
+  const { tokens, cost, expiresAt } = reservation;
+  const isLate = !isUnsure && !at.isUnsure && expiresAt <= at.now;
+  const late = isLate ? { tokens: used.tokens - tokens, cost: used.cost - cost } : undefined;
+  return { reservation, places: placesOf(reservation), used, late, call };
 }
 
 const NOT_WRITTEN = "what a model used could not be written: it counts in full";

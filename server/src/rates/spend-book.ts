@@ -1,7 +1,7 @@
 /** The account of what models used, and of what calls under way may still use, as one transaction sees and changes it. */
 import { utcDate } from "../lib/calendar.ts";
 import { timeOfId } from "../lib/ids.ts";
-import type { Amount, Changes, Place, Reservation, SentenceCall, Spent } from "./spend-store.ts";
+import type { Amount, Changes, Place, Reservation, Spent } from "./spend-store.ts";
 
 /** A call must leave room in it. Null: without a limit. `cost`: in the currency of the call. */
 export type Budget = Place & { tokens: number | null; cost: number | null };
@@ -10,21 +10,20 @@ export type Budget = Place & { tokens: number | null; cost: number | null };
 export type Refused = { budget: Budget; unit: keyof Amount; used: number; isBusy: boolean };
 
 export class SpendBook {
-  readonly #now: number;
   readonly #spent = new Totals();
   readonly #reserved = new Totals();
   readonly #open = new Map<string, Reservation>();
   readonly #added = new Map<string, Spent>();
   readonly #made = new Map<string, Reservation>();
-  readonly #ended: Reservation[] = [];
-  readonly #calls: SentenceCall[] = [];
+  readonly #expired: Reservation[] = [];
 
   /** Reservations that have expired by `now` count in full. */
   constructor(now: number, spent: readonly Spent[], reserved: readonly Reservation[]) {
-    this.#now = now;
     for (const one of spent) this.#spent.add(one, one);
-    for (const one of reserved) this.#hold(one);
-    for (const one of reserved) if (one.expiresAt <= now) this.settle(one, one);
+    for (const one of reserved) {
+      if (one.expiresAt > now) this.#hold(one);
+      else this.#expire(one);
+    }
   }
 
   /** The reservation that is made: without `beyondTokens` if not all of the budgets have room for them. */
@@ -65,39 +64,26 @@ export class SpendBook {
     for (const place of placesOf(reservation)) this.#reserved.add(place, heldBy(reservation));
   }
 
-  /**
-   * Its call ended and used this much. A reservation that had expired was counted in full before, unless `isUnsure`: it may have been
-   * settled already, or never made.
-   */
-  settle(reservation: Reservation, used: Amount, { call, isUnsure }: Settling = {}): void {
-    const open = this.#open.get(reservation.id);
-    const wasOpen = this.#open.delete(reservation.id);
-    if (!wasOpen && (isUnsure || reservation.expiresAt > this.#now)) return;
-    const { id, currency, tokens, cost } = reservation;
-    const more = wasOpen ? used : { tokens: used.tokens - tokens, cost: used.cost - cost };
-    for (const place of placesOf(reservation)) {
-      if (open) this.#reserved.add(place, negative(heldBy(open)));
-      this.#spend(place, { ...more, currency });
-    }
-    if (wasOpen && !this.#made.delete(id)) this.#ended.push(reservation);
-    if (call) this.#calls.push(call);
+  #expire(reservation: Reservation): void {
+    for (const place of placesOf(reservation)) this.#spend(place, reservation);
+    this.#expired.push(reservation);
   }
 
   #spend({ organizationId, subject, day }: Place, more: Priced): void {
     const place = { organizationId, subject, day };
     this.#spent.add(place, more);
-    const key = `${keyOf(place)} ${more.currency}`;
+    const { currency } = more;
+    const key = `${keyOf(place)} ${currency}`;
     const { tokens, cost } = this.#added.get(key) ?? NOTHING;
-    this.#added.set(key, { ...place, ...more, tokens: tokens + more.tokens, cost: cost + more.cost });
+    this.#added.set(key, { ...place, currency, tokens: tokens + more.tokens, cost: cost + more.cost });
   }
 
   changes(): Changes {
     const spent = [...this.#added.values()].filter(({ tokens, cost }) => tokens !== 0 || cost !== 0);
-    return { spent, reserved: [...this.#made.values()], ended: this.#ended, calls: this.#calls };
+    return { spent, reserved: [...this.#made.values()], expired: this.#expired };
   }
 }
 
-type Settling = { call?: SentenceCall | undefined; isUnsure?: boolean };
 type Priced = Amount & { currency: string };
 
 const NOTHING: Amount = { tokens: 0, cost: 0 };
@@ -108,7 +94,6 @@ const heldBy = ({ currency, tokens, beyondTokens, cost }: Reservation): Priced =
   tokens: tokens + beyondTokens,
   cost,
 });
-const negative = ({ currency, tokens, cost }: Priced): Priced => ({ currency, tokens: -tokens, cost: -cost });
 
 /** Sums by place. */
 class Totals {

@@ -46,22 +46,93 @@ export type SentenceCall = {
   currency: string | null;
 };
 
+/** A call that ended. `late`: what it used instead if its reservation was counted in full already; undefined: then nothing is added. */
+export type EndedCall = {
+  reservation: Pick<Reservation, "organizationId" | "id" | "currency">;
+  places: readonly Place[];
+  used: Amount;
+  late: Amount | undefined;
+  call: SentenceCall | undefined;
+};
+
 /**
- * Those whose account no other transaction has, in any process: this one has it until it ends. Waits for none, so no organization waits
- * for another's. A process that stands still in a transaction loses it after `idleMs`.
+ * Ends these calls, and has the accounts of those organizations whose account no other transaction has, in any process: returns them. This
+ * transaction has them until it ends. Waits for none, so no organization waits for another's. A process that stands still in a transaction
+ * loses them after `idleMs`.
  */
-export async function lockOrganizations(
+export async function lockAndEnd(
   query: Query,
   organizations: readonly OrganizationId[],
+  ended: readonly EndedCall[],
   idleMs: number,
 ): Promise<Set<OrganizationId>> {
-  const rows = await query(
-    `select one, set_config('idle_in_transaction_session_timeout', $2, true),
-            pg_try_advisory_xact_lock(hashtextextended('models ' || one, 0)) as "isOurs"
-       from unnest($1::text[]) as one`,
-    [organizations, `${idleMs}ms`],
-  );
-  return new Set(rows.flatMap(({ one, isOurs }) => (isOurs ? [one] : [])));
+  const lock = { text: OURS, values: [organizations, `${idleMs}ms`] };
+  const calls = ended.flatMap(({ reservation, late, call }) => (call ? [{ call, reservation, late }] : []));
+  const parts: Record<string, Statement> = { ours: lock };
+  if (ended.length > 0) Object.assign(parts, { gone: endReservations(ended), spent: addUsed(ended) });
+  if (calls.length > 0) parts["calls"] = addCalls(calls);
+  const rows = await query(...inOne(parts, `select organization_id from ours where is_ours`));
+  return new Set(rows.map((row) => row["organization_id"] as OrganizationId));
+}
+
+/** A reservation is deleted only once the account is ours: its row may be gone by then, which PostgreSQL then sees. */
+const OURS = `select one as organization_id, set_config('idle_in_transaction_session_timeout', $2, true),
+    pg_try_advisory_xact_lock(hashtextextended('models ' || one, 0)) as is_ours
+  from unnest($1::uuid[]) as one`;
+
+const endReservations = (ended: readonly EndedCall[]): Statement => ({
+  text: `delete from model_reservations r using ours, unnest($1::uuid[], $2::uuid[]) as e (organization_id, id)
+    where ours.is_ours and ours.organization_id = e.organization_id and r.organization_id = e.organization_id and r.id = e.id
+    returning r.id`,
+  values: [ended.map(({ reservation }) => reservation.organizationId), ended.map(({ reservation }) => reservation.id)],
+});
+
+/** One row for each place, however many calls were there. */
+function addUsed(ended: readonly EndedCall[]): Statement {
+  const rows = ended.flatMap(({ places, ...one }) => places.map((place) => ({ ...one, place })));
+  return {
+    text: `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
+      select p.organization_id, subject, day, currency,
+             sum(case when gone.id is null then late_tokens else tokens end)::bigint as tokens,
+             sum(case when gone.id is null then late_cost else cost end) as cost
+        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::date[], $5::text[], $6::bigint[], $7::numeric[], $8::bigint[], $9::numeric[])
+             as p (organization_id, id, subject, day, currency, tokens, cost, late_tokens, late_cost)
+        join ours on is_ours and ours.organization_id = p.organization_id
+        left join gone on gone.id = p.id
+       where gone.id is not null or late_tokens is not null
+       group by 1, 2, 3, 4
+      having sum(case when gone.id is null then late_tokens else tokens end) <> 0
+          or sum(case when gone.id is null then late_cost else cost end) <> 0
+      ${ADDED}`,
+    values: [
+      rows.map(({ place }) => place.organizationId),
+      rows.map(({ reservation }) => reservation.id),
+      rows.map(({ place }) => place.subject),
+      rows.map(({ place }) => place.day),
+      rows.map(({ reservation }) => reservation.currency),
+      rows.map(({ used }) => used.tokens),
+      rows.map(({ used }) => used.cost.toFixed(DECIMALS)),
+      rows.map(({ late }) => late?.tokens ?? null),
+      rows.map(({ late }) => late?.cost.toFixed(DECIMALS) ?? null),
+    ],
+  };
+}
+
+const ADDED = `on conflict (organization_id, subject, day, currency) do update
+       set tokens = known.tokens + excluded.tokens, cost = known.cost + excluded.cost`;
+
+/** A statement whose parameters are numbered from 1. */
+type Statement = { text: string; values: unknown[] };
+
+/** One statement of several, each a name for the next ones: each alone would be a way to the database and back. */
+function inOne(parts: Record<string, Statement>, last: string): [text: string, values: unknown[]] {
+  const values: unknown[] = [];
+  const texts = Object.entries(parts).map(([name, part]) => {
+    const text = part.text.replaceAll(/\$(\d+)/g, (_, number) => `$${values.length + Number(number)}`);
+    values.push(...part.values);
+    return `${name} as (${text})`;
+  });
+  return [`with ${texts.join(", ")} ${last}`, values];
 }
 
 /** The amounts that were spent at these places, and all that the organizations have reserved. */
@@ -134,36 +205,22 @@ export type Changes = {
   /** Added to what was spent before; one for each row. */
   spent: readonly Spent[];
   reserved: readonly Reservation[];
-  /** Reservations that ended, by organization and id. */
-  ended: readonly Pick<Reservation, "organizationId" | "id">[];
-  calls: readonly SentenceCall[];
+  /** Reservations that have expired, by organization and id. */
+  expired: readonly Pick<Reservation, "organizationId" | "id">[];
 };
 
-/** A statement whose parameters are numbered from 1. */
-type Statement = { text: string; values: unknown[] };
-
-/** In one statement: each costs a way to the database and back, within the transaction that has the account. */
-export async function writeSpending(query: Query, { spent, reserved, ended, calls }: Changes): Promise<void> {
-  const parts: Statement[] = [];
-  if (spent.length > 0) parts.push(addSpent(spent));
-  if (ended.length > 0) parts.push(endReservations(ended));
-  if (reserved.length > 0) parts.push(addReservations(reserved));
-  if (calls.length > 0) parts.push(addCalls(calls));
-  if (parts.length === 0) return;
-  const values: unknown[] = [];
-  const texts = parts.map((part, index) => {
-    const text = part.text.replaceAll(/\$(\d+)/g, (_, number) => `$${values.length + Number(number)}`);
-    values.push(...part.values);
-    return `part_${index} as (${text})`;
-  });
-  await query(`with ${texts.join(", ")} select 1`, values);
+export async function writeSpending(query: Query, { spent, reserved, expired }: Changes): Promise<void> {
+  const parts: Record<string, Statement> = {};
+  if (spent.length > 0) parts["added"] = addSpent(spent);
+  if (expired.length > 0) parts["expired"] = deleteReservations(expired);
+  if (reserved.length > 0) parts["reserved"] = addReservations(reserved);
+  if (Object.keys(parts).length > 0) await query(...inOne(parts, "select 1"));
 }
 
 const addSpent = (spent: Changes["spent"]): Statement => ({
   text: `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
    select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::numeric[])
-   on conflict (organization_id, subject, day, currency) do update
-     set tokens = known.tokens + excluded.tokens, cost = known.cost + excluded.cost`,
+   ${ADDED}`,
   values: [
     spent.map(({ organizationId }) => organizationId),
     spent.map(({ subject }) => subject),
@@ -174,10 +231,10 @@ const addSpent = (spent: Changes["spent"]): Statement => ({
   ],
 });
 
-const endReservations = (ended: Changes["ended"]): Statement => ({
-  text: `delete from model_reservations r using unnest($1::uuid[], $2::uuid[]) as ended (organization_id, id)
-    where r.organization_id = ended.organization_id and r.id = ended.id`,
-  values: [ended.map(({ organizationId }) => organizationId), ended.map(({ id }) => id)],
+const deleteReservations = (expired: Changes["expired"]): Statement => ({
+  text: `delete from model_reservations r using unnest($1::uuid[], $2::uuid[]) as expired (organization_id, id)
+    where r.organization_id = expired.organization_id and r.id = expired.id`,
+  values: [expired.map(({ organizationId }) => organizationId), expired.map(({ id }) => id)],
 });
 
 const addReservations = (reserved: Changes["reserved"]): Statement => ({
@@ -198,28 +255,43 @@ const addReservations = (reserved: Changes["reserved"]): Statement => ({
   ],
 });
 
-const addCalls = (calls: Changes["calls"]): Statement => ({
-  text: `insert into model_calls (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
+type CallOf = Pick<EndedCall, "reservation" | "late"> & { call: SentenceCall };
+
+/** Those whose end counts. */
+const addCalls = (ended: readonly CallOf[]): Statement => {
+  const calls = ended.map(({ call }) => call);
+  return {
+    text: `insert into model_calls (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
      input_tokens, output_tokens, cached_input_tokens, cost, currency)
-   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::timestamptz[],
-     $9::int[], $10::int[], $11::int[], $12::numeric[], $13::text[])
+   select c.organization_id, c.id, agent_id, project_id, connection_id, connection, model, called_at,
+     input_tokens, output_tokens, cached_input_tokens, cost, currency
+   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::timestamptz[],
+     $9::int[], $10::int[], $11::int[], $12::numeric[], $13::text[], $14::uuid[], $15::bool[])
+     as c (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
+       input_tokens, output_tokens, cached_input_tokens, cost, currency, reservation_id, is_late)
+   join ours on is_ours and ours.organization_id = c.organization_id
+   left join gone on gone.id = reservation_id
+   where gone.id is not null or is_late
    on conflict do nothing`,
-  values: [
-    calls.map(({ organizationId }) => organizationId),
-    calls.map(({ id }) => id),
-    calls.map(({ agentId }) => agentId),
-    calls.map(({ projectId }) => projectId),
-    calls.map(({ connectionId }) => connectionId),
-    calls.map(({ connection }) => connection),
-    calls.map(({ model }) => model),
-    calls.map(({ calledAt }) => new Date(calledAt)),
-    calls.map(({ inputTokens }) => inputTokens),
-    calls.map(({ outputTokens }) => outputTokens),
-    calls.map(({ cachedInputTokens }) => cachedInputTokens),
-    calls.map(({ cost }) => (cost === null ? null : cost.toFixed(DECIMALS))),
-    calls.map(({ currency }) => currency),
-  ],
-});
+    values: [
+      calls.map(({ organizationId }) => organizationId),
+      calls.map(({ id }) => id),
+      calls.map(({ agentId }) => agentId),
+      calls.map(({ projectId }) => projectId),
+      calls.map(({ connectionId }) => connectionId),
+      calls.map(({ connection }) => connection),
+      calls.map(({ model }) => model),
+      calls.map(({ calledAt }) => new Date(calledAt)),
+      calls.map(({ inputTokens }) => inputTokens),
+      calls.map(({ outputTokens }) => outputTokens),
+      calls.map(({ cachedInputTokens }) => cachedInputTokens),
+      calls.map(({ cost }) => (cost === null ? null : cost.toFixed(DECIMALS))),
+      calls.map(({ currency }) => currency),
+      ended.map(({ reservation }) => reservation.id),
+      ended.map(({ late }) => late !== undefined),
+    ],
+  };
+};
 
 /** The decimals of a cost, as those of `model_calls`. */
 const DECIMALS = 12;
