@@ -60,9 +60,14 @@ export function peakOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(text)![1]) / 1024;
 }
 
+/** None if it has ended meanwhile. */
 function pssOf(pid: number): number {
-  const text = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
-  return Number(/^Pss:\s+(\d+) kB$/m.exec(text)![1]) / 1024;
+  try {
+    const text = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(text)![1]) / 1024;
+  } catch {
+    return 0;
+  }
 }
 
 /** The same of all of them together, exactly: the clock of `cpuOf` ticks every 10 ms. What has ended is not in it. */

@@ -5,7 +5,7 @@
  *     node bench/streaming-model.ts 0
  *
  * It prints `{"url"}` when it listens. GET `/waiting` answers how many streams wait, `/begin?ms=` lets them all write for so long, and answers
- * how many parts that were.
+ * how many parts that were, `/cpu` the processor time of this process in µs.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -60,6 +60,7 @@ async function begin(ms: number): Promise<number> {
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url!, "http://localhost");
   if (pathname.endsWith("/waiting")) return void response.end(String(waiting.length));
+  if (pathname.endsWith("/cpu")) return void response.end(String(cpuUs()));
   if (pathname.endsWith("/begin")) return void response.end(String(await begin(Number(searchParams.get("ms")))));
   await text(request);
   response
@@ -67,6 +68,11 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
     .write(delta({ role: "assistant", content: "" }));
   response.socket!.setNoDelay(true);
   waiting.push(response.socket!);
+}
+
+function cpuUs(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 const server = createServer((request, response) => void respond(request, response));

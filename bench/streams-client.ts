@@ -24,6 +24,8 @@ export type Answers = {
     ended: number;
     /** Events that did not go on where the text was. */
     gaps: number;
+    /** The processor time of this process so far. */
+    cpuUs: number;
   };
 };
 
@@ -49,7 +51,8 @@ class StreamsClient {
   }
 
   take(): Promise<Answers["take"]> {
-    const taken = { late: this.#late, ...this.#counts };
+    const { user, system } = process.cpuUsage();
+    const taken = { late: this.#late, ...this.#counts, cpuUs: user + system };
     this.#late = new Uint32Array(LATE_MOST_MS * 10);
     this.#counts = { parts: 0, events: 0, ended: 0, gaps: 0 };
     return Promise.resolve(taken);

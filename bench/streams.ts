@@ -13,7 +13,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { startStreamsClient, type Answers } from "./streams-client.ts";
 import { connectModel, graphql, makeWorld, projectOf, publish, type World } from "./world.ts";
 
-const FULL = { sizes: [8, 64, 256, 1_000], ms: 15_000 };
+const FULL = { sizes: [8, 64, 128, 256, 512, 1_000], ms: 10_000 };
 const QUICK = { sizes: [8, 64], ms: 4_000 };
 /** Until all that the first parts load and compile is there. */
 const WARM_UP_MS = 3_000;
@@ -55,12 +55,15 @@ export async function makeOwners(subject: Subject, count: number, sinkUrl: strin
   }
 }
 
-type Streamed = Omit<Answers["take"], "late"> & {
+type Streamed = Omit<Answers["take"], "late" | "cpuUs"> & {
   p50Ms: number;
   p99Ms: number;
   longestMs: number;
   nodeUs: number;
   postgresUs: number;
+  /** Processor time of the stand-in for the model, and of the subscribers. */
+  modelUs: number;
+  clientUs: number;
   /** The share of a processor. */
   busy: number;
   memoryKb: number;
@@ -84,6 +87,7 @@ export async function streamTo(subject: Subject, size: number, ms: number): Prom
   await sleep(WARM_UP_MS);
   const warm = await client.send("take", {});
   const [before, begun] = [cpuOf(roots), performance.now()];
+  const modelBefore = await numberAt(`${modelUrl}/cpu`);
   await sleep(ms - POLL_MS);
   const [during, over] = [cpuOf(roots), performance.now()];
   const memoryKb = ((memoryOf(roots).node - memoryBefore) * 1_024) / size;
@@ -93,7 +97,7 @@ export async function streamTo(subject: Subject, size: number, ms: number): Prom
   for (const end = performance.now() + LATE_MOST_MS; seen.ended < size && performance.now() < end; await sleep(POLL_MS))
     addTo(seen, await client.send("take", {}));
   const after = cpuOf(roots);
-  const { late, ...counts } = seen;
+  const { late, cpuUs, ...counts } = seen;
   return {
     ...counts,
     gaps: warm.gaps + seen.gaps,
@@ -102,18 +106,21 @@ export async function streamTo(subject: Subject, size: number, ms: number): Prom
     longestMs: at(late, seen.parts, 1),
     nodeUs: ((after.node - before.node) * 1_000) / seen.parts,
     postgresUs: ((after.postgres - before.postgres) * 1_000) / seen.parts,
+    modelUs: ((await numberAt(`${modelUrl}/cpu`)) - modelBefore) / seen.parts,
+    clientUs: (cpuUs - warm.cpuUs) / seen.parts,
     busy: (during.node - before.node) / (over - begun),
     memoryKb,
     lost: all - warm.parts - seen.parts,
   };
 }
 
-function addTo(seen: Answers["take"], { late, parts, events, ended, gaps }: Answers["take"]): void {
+function addTo(seen: Answers["take"], { late, parts, events, ended, gaps, cpuUs }: Answers["take"]): void {
   late.forEach((count, index) => (seen.late[index]! += count));
   seen.parts += parts;
   seen.events += events;
   seen.ended += ended;
   seen.gaps += gaps;
+  seen.cpuUs = cpuUs;
 }
 
 const START = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
@@ -147,6 +154,8 @@ function figuresOf(size: number, streamed: Streamed): Figure[] {
     { figure: `${of}: a part comes after, p99`, unit: "ms", ours: streamed.p99Ms, aim: LATE },
     { figure: `${of}: CPU of Node a part`, unit: "µs", ours: streamed.nodeUs },
     { figure: `${of}: CPU of PostgreSQL a part`, unit: "µs", ours: streamed.postgresUs },
+    { figure: `${of}: CPU of the model's stand-in a part`, unit: "µs", ours: streamed.modelUs },
+    { figure: `${of}: CPU of the subscribers a part`, unit: "µs", ours: streamed.clientUs },
     { figure: `${of}: the server's CPU, of one processor`, unit: "%", ours: streamed.busy * 100 },
     { figure: `${of}: parts lost, or out of order`, unit: "", ours: streamed.lost + streamed.gaps, aim: { most: 0 } },
   ];

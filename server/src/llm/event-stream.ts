@@ -2,16 +2,19 @@
  * A model's answer as it comes, event by event (text/event-stream), for a provider's package to parse, but for those whose meaning is known
  * already (known-events.ts). They are read in turns with other organizations, and the wire waits while the package is behind.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../lib/limits.ts";
 import { Pace, type Beats } from "../fairness/pace.ts";
 import { tooLarge } from "../outbound/errors.ts";
 import type { BodySink } from "../outbound/outbound.ts";
-import { KnownEvents, type Texts } from "./known-events.ts";
+import { KnownEvents, type KnownText, type Texts } from "./known-events.ts";
 
 /** Parsed in one turn: a package takes about 10 µs for an event of 250 bytes. */
 const TURN_BYTES = 16 * 1_024;
 /** The wire waits while the package is this far behind. */
 const BEHIND_BYTES = 64 * 1_024;
+/** Handed over at a time while it is not known what the package makes of them: two show it, and then the others cost a tenth. */
+const LESSON_EVENTS = 4;
 /** Known events that come in this time are read together, as they are shown together: a turn costs more than a few of them. */
 const JOINED_MS = 50;
 
@@ -37,6 +40,10 @@ export class EventStream implements BodySink {
   /** The texts of known events that came before those bytes, until they are shown. */
   #known: Texts = { text: "", reasoning: "" };
   #hasKnown = false;
+  /** Those bytes are one piece, which is no known event: it may be the beginning of one. */
+  #isCut = false;
+  /** The package was given a few events to see what it makes of them. */
+  #isLesson = false;
   /** No event ends before. */
   #searched = 0;
   #bytes = 0;
@@ -56,7 +63,10 @@ export class EventStream implements BodySink {
   take(piece: Buffer): Promise<void> | undefined {
     this.#bytes += piece.length;
     if (this.#bytes > LIMITS.modelStreamBytes) throw tooLarge(this.#options.host, LIMITS.modelStreamBytes);
-    if (this.#text !== "" || !this.#takeKnown(piece)) this.#text += piece.toString("latin1");
+    if (this.#text === "") {
+      this.#isCut = !this.#keepKnown(this.known.readBytes(piece));
+      if (this.#isCut) this.#text = piece.toString("latin1");
+    } else this.#takeMore(piece);
     if (this.known.hasFrame && this.#unread < TURN_BYTES) this.#pace.ask();
     else this.#more?.resolve();
     return this.#unread < BEHIND_BYTES ? undefined : (this.#caughtUp ??= Promise.withResolvers()).promise;
@@ -66,9 +76,18 @@ export class EventStream implements BodySink {
     return this.#known.text.length + this.#known.reasoning.length + this.#text.length;
   }
 
+  /** A piece may be the second half of an event that one read of the socket ended in. */
+  #takeMore(piece: Buffer): void {
+    this.#text += piece.toString("latin1");
+    if (this.#isCut && this.#keepKnown(this.known.read(this.#text))) {
+      this.#text = "";
+      this.#searched = 0;
+    }
+    this.#isCut = false;
+  }
+
   /** Most pieces are an event that differs from the one before in its text alone. */
-  #takeKnown(piece: Buffer): boolean {
-    const known = this.known.readBytes(piece);
+  #keepKnown(known: KnownText | undefined): boolean {
     if (!known) return false;
     this.#known[known.kind] += known.text;
     return (this.#hasKnown = true);
@@ -100,7 +119,10 @@ export class EventStream implements BodySink {
       this.#more = Promise.withResolvers();
       await this.#more.promise;
     }
-    const turn = this.#options.turn?.();
+    // The package asks for more before it shows what it makes of what it has.
+    if (this.#isLesson) await nextTurn();
+    // Texts that are read already cost 3 µs to pass on, as much as a turn.
+    const turn = this.#hasKnown && this.#text === "" ? undefined : this.#options.turn?.();
     if (turn) await turn;
     if (this.#hasKnown || this.#knowsNext()) {
       await this.known.caughtUp();
@@ -144,15 +166,14 @@ export class EventStream implements BodySink {
     this.onKnown(known);
   }
 
-  /** All whole events that are parsed in one turn; as many bytes, if the first is not whole. */
+  /** A few whole events, or as many bytes as are parsed in one turn: if the first is not whole, or all is the package's. */
   #handOver(to: ReadableStreamDefaultController<Uint8Array>): void {
     let length = 0;
+    this.#isLesson = this.known.isLearning;
     if (this.known.isLearning) {
-      for (
-        let end = endOfEvent(this.#text);
-        end !== undefined && end <= TURN_BYTES;
-        end = endOfEvent(this.#text, end)
-      ) {
+      for (let left = LESSON_EVENTS; left > 0; left--) {
+        const end = endOfEvent(this.#text, length);
+        if (end === undefined || end > TURN_BYTES) break;
         this.known.handOver(this.#text.slice(length, end));
         length = end;
       }
