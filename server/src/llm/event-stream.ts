@@ -15,6 +15,8 @@ const TURN_BYTES = 16 * 1_024;
 const BEHIND_BYTES = 64 * 1_024;
 /** Handed over at a time while it is not known what the package makes of them: two show it, and then the others cost a tenth. */
 const LESSON_EVENTS = 4;
+/** Lessons without a known event, as in the arguments of a tool's call, after which it is given all again: each is a round of the event loop. */
+const MAX_VAIN_LESSONS = 16;
 /** Known events that come in this time are read together, as they are shown together: a turn costs more than a few of them. */
 const JOINED_MS = 50;
 
@@ -44,6 +46,7 @@ export class EventStream implements BodySink {
   #isCut = false;
   /** The package was given a few events to see what it makes of them. */
   #isLesson = false;
+  #lessonsLeft = MAX_VAIN_LESSONS;
   /** No event ends before. */
   #searched = 0;
   #bytes = 0;
@@ -161,6 +164,7 @@ export class EventStream implements BodySink {
     const known = this.#known;
     this.#known = { text: "", reasoning: "" };
     this.#hasKnown = false;
+    this.#lessonsLeft = MAX_VAIN_LESSONS;
     this.#drop(from);
     this.#pace.done();
     this.onKnown(known);
@@ -169,9 +173,9 @@ export class EventStream implements BodySink {
   /** A few whole events, or as many bytes as are parsed in one turn: if the first is not whole, or all is the package's. */
   #handOver(to: ReadableStreamDefaultController<Uint8Array>): void {
     let length = 0;
-    this.#isLesson = this.known.isLearning;
+    this.#isLesson = this.known.isLearning && this.#lessonsLeft-- > 0;
     if (this.known.isLearning) {
-      for (let left = LESSON_EVENTS; left > 0; left--) {
+      for (let left = this.#isLesson ? LESSON_EVENTS : Infinity; left > 0; left--) {
         const end = endOfEvent(this.#text, length);
         if (end === undefined || end > TURN_BYTES) break;
         this.known.handOver(this.#text.slice(length, end));

@@ -178,6 +178,20 @@ test("of events that a package never begins with, no more are kept than may wait
   expect(known.isLearning).toBe(false);
 });
 
+test("a tool's arguments in a thousand events are read in few rounds of the event loop", async () => {
+  const argument = (text: string): string => event({ tool_calls: [{ index: 0, function: { arguments: text } }] });
+  const call = event({ tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: "" } }] });
+  const { stream } = open();
+  const over = new AbortController();
+  const asked = ask(compatible, stream, () => {}).finally(() => over.abort());
+  void stream.take(Buffer.from(call + argument("1").repeat(1_000) + END));
+  stream.end();
+  let rounds = 0;
+  for (; !over.signal.aborted; rounds++) await new Promise((resolve) => setImmediate(resolve));
+  expect((await asked).toolCalls).toMatchObject([{ arguments: "1".repeat(1_000) }]);
+  expect(rounds).toBeLessThan(60);
+});
+
 test("comments between events change nothing", async () => {
   const stream = event({ content: "a" }).repeat(10) + ": still here\n\n" + event({ content: "b" }).repeat(10);
   const { answer, given } = await read(compatible, events(stream + END));
