@@ -66,7 +66,7 @@ test.each(PROVIDERS)(
       const { answer, seen, ...own } = call();
       answer.resolve(new Response("{}", { status: 500 }));
       const open = await models.open(organizationId, { ...connectionOf(provider), ...changes }, model, own);
-      await open.doGenerate({ prompt, abortSignal: own.signal }).catch(() => {});
+      await Promise.resolve(open.doGenerate({ prompt, abortSignal: own.signal })).catch(() => {});
       const { url, headers, body } = seen[0]!;
       return `${url} ${JSON.stringify([...headers])} ${body}`;
     };
