@@ -309,7 +309,7 @@ test.each(SHOTS ? [{ OUTBOUND_ALLOW: "127.0.0.1/32" }] : [])(
     const run = await ran(configured, agentId, { question });
     expect(run).toMatchObject({ status: "paused", error: null });
     // High enough for the conversation below the form.
-    await seeing.page.setViewportSize({ width: 1280, height: 1170 });
+    await seeing.page.setViewportSize({ width: 1280, height: 1066 });
     await seeing.enter(configured, `/runs/${run["id"]}`);
     await seeing.page.getByRole("button", { name: "Approve" }).waitFor();
     await seeing.page.getByRole("heading", { name: "Conversation of research" }).waitFor();
