@@ -372,7 +372,9 @@ do:
   });
 });
 
-test("a thousand open tasks of /mcp cost rows alone, and are there after kill -9", async () => {
+const TASKS = scaled({ whole: 1_000, part: 400 });
+
+test(`${TASKS} open tasks of /mcp cost rows alone, and are there after kill -9`, async () => {
   await publish(server, "approve");
   const token = server.world.apiKey;
   const open = async (): Promise<string> => {
@@ -388,7 +390,7 @@ test("a thousand open tasks of /mcp cost rows alone, and are there after kill -9
   // Loads and compiles what is needed at first.
   const warm = await openMany(100);
   const before = await heldMegabytes();
-  const ids = await openMany(1_000);
+  const ids = await openMany(TASKS);
   const headers = { authorization: `Bearer ${token}` };
   const figures = await eventually(async () => {
     const text = await (await fetch(`${server.url}/metrics`, { headers })).text();
