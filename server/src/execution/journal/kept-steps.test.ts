@@ -131,6 +131,31 @@ test.each(["fork", "each"])(
   },
 );
 
+test.each(["fork", "each"])(
+  "of a %s whose branches failed together, what failed beside the step is done again",
+  (kind) => {
+    const [mine, other] = kind === "fork" ? ["left#1", "right#1"] : ["1/left#1", "2/left#1"];
+    const tried = { round: "1.", status: "failed" } as const;
+    const steps = [
+      step(1, "all#1", { kind, status: "failed" }),
+      step(2, `all#1/${mine}`, { kind: "do", status: "failed" }),
+      step(3, `all#1/${other}`, { kind: "do", status: "failed" }),
+      step(4, `all#1/${mine}/bad#1`, { status: "failed" }),
+      step(5, `all#1/${other}/paid#1`),
+      step(6, `all#1/${other}/attempt#1`, { kind: "try", state: { try: 1, caught: {} as never } }),
+      step(7, `all#1/${other}/attempt#1/caught#1`, tried),
+      step(8, `all#1/${other}/work#1`, { kind: "assistant", status: "failed" }),
+      step(9, `all#1/${other}/work#1/steps/tool-1-1#1`, { status: "failed" }),
+    ];
+    const namesOf = (failed: JournalStep | undefined): string[] =>
+      keep({ steps, failed }, steps[3], 7).map((one) => `${one.number} ${one.status}`);
+    const kept = ["5 completed", "6 completed", "7 failed"];
+    expect(namesOf(steps[3])).toEqual(["1 running", "2 running", "3 running", ...kept, "8 running", "9 failed"]);
+    // Its items' errors are results: it ended for another reason.
+    expect(namesOf(undefined)).toEqual(["1 running", "2 running", "3 failed", ...kept, "8 failed", "9 failed"]);
+  },
+);
+
 test("of an assistant's input, what people granted does not go on: its kept decisions grant it again", () => {
   const input = { limits: { iterations: 2 }, granted: { iterations: 3 } };
   const steps = [

@@ -92,10 +92,15 @@ export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined,
   const begun = allAround(before);
   const aroundFrom = allAround(from ? [from] : []);
   const aroundFailed = allAround(failed ? [failed] : []);
+  // Another branch that failed at the same time has an error as well: kept, it would end the new run at once.
+  const sidesOfFailed = failed ? sidesOf(failed, steps) : [];
+  const hasFailedBeside = (step: JournalStep): boolean =>
+    step.status === "failed" && !isOwn(step.key) && isBeside(step, sidesOfFailed);
   const open = new Map<string, JournalStep>();
   return before.map((step) => {
     const copy = { ...step, state: { ...step.state } };
-    const isStopped = step.status === "cancelled" || step === failed || aroundFailed.has(step.key);
+    const isFailed = step === failed || aroundFailed.has(step.key) || hasFailedBeside(step);
+    const isStopped = step.status === "cancelled" || isFailed;
     const hasResult = !isStopped && !step.state.hasChangedTools;
     if (!isReached(step, open) || (hasResult && !aroundFrom.has(step.key))) return copy;
     const isBegun = aroundFrom.has(step.key) || begun.has(step.key);
