@@ -1,7 +1,7 @@
 /** `retryRun` from every kind of place: what is kept, what is done again, and when the journal fits a version no more. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Data } from "./client.ts";
-import { agentOf, decide, ENDED, ran, stepsOf, until } from "./runs.ts";
+import { eventually, type Data } from "./client.ts";
+import { agentOf, decide, ENDED, ran, readRun, stepsOf, until } from "./runs.ts";
 import { movedServer, type MovedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
@@ -300,4 +300,34 @@ test("a version with a task before the failed one fits", async () => {
   const again = await retried({ runId: first.id, version: "2.0.0" });
   expect(stepsOf(again)).toEqual(["one completed", "new completed", "bad skipped"]);
   expect(step(again, "one").finishedAt).toBe(step(first, "one").finishedAt);
+});
+
+test("twice, after steps that were done again beside one that went on: it keeps its place behind those before it", async () => {
+  const body = (first: string, pause: string): string => `
+  - all:
+      fork:
+        branches:
+          - left: {do: [{first: ${first}}, {second: {set: {a: 1}}}, {third: {set: {a: 1}}}, ${broken("bad")}]}
+          - right:
+              do:
+                - before: {set: {a: 1}}
+                - inner: {do: [{pause: {wait: ${pause}}}, {late: {set: {a: 1}}}, {rest: {wait: PT9H}}]}
+`;
+  const first = await failedRun(body("{set: {a: 1}}", "PT1H"), body("{wait: PT2H}", "PT1H"));
+  const { data } = await retry({ runId: first.id, fromTask: "first", version: "2.0.0" });
+  await server.clock.advance(3_600_000);
+  const goesOn = await eventually(async () => {
+    const run = await readRun(server, data.retryRun.id);
+    return step(run, "rest") && run;
+  });
+  expect(step(goesOn, "first").status).toBe("running");
+  expect(step(goesOn, "late").number).toBeGreaterThan(step(goesOn, "pause").number);
+  const inside = await server.data("query($id: ID!, $in: Int) { run(id: $id) { steps(parentNumber: $in) { name } } }", {
+    id: goesOn.id,
+    in: step(goesOn, "inner").number,
+  });
+  expect(inside.run.steps.map(({ name }: Data) => name)).toEqual(["pause", "late", "rest"]);
+  await server.clock.advance(3_600_000);
+  const again = await until(server, goesOn.id, ...ENDED);
+  expect((await retry({ runId: again.id })).errors).toBeUndefined();
 });

@@ -19,6 +19,7 @@ import {
   type StepState,
 } from "./loaded-run.ts";
 import type { ApprovalRow, ApprovalChange, AttemptRow, ModelCallRow, StepRow } from "./columns.ts";
+import { Numbers } from "./numbers.ts";
 import { OpenSteps } from "./open-steps.ts";
 import { enclosing } from "./step-keys.ts";
 import type { RunError } from "../run/run.ts";
@@ -55,8 +56,7 @@ export class Journal {
   readonly #writer: Writer;
   readonly #published: JournalOptions["published"];
   readonly #steps = new Map<string, JournalStep>();
-  /** The numbers, lowest first, of steps that a run does again while it keeps later ones of the run that it retries. */
-  readonly #freeNumbers: number[];
+  readonly #numbers: Numbers;
   readonly #open = new OpenSteps();
   readonly #weight: Weight;
   #committedStatus: RunStatus;
@@ -87,7 +87,7 @@ export class Journal {
       this.#steps.set(step.key, step);
       this.#open.note(step);
     }
-    this.#freeNumbers = missingNumbers(options.steps ?? []);
+    this.#numbers = new Numbers(options.steps ?? []);
     this.#weight = new Weight(options);
   }
 
@@ -172,10 +172,10 @@ export class Journal {
     }
     if (this.#steps.size >= LIMITS.stepsPerRun)
       throw WorkflowError.overLimit(`a run has at most ${LIMITS.stepsPerRun} steps`).at(reference);
-    const number = this.#freeNumbers.shift() ?? this.#steps.size + 1;
+    const parent = this.#steps.get(enclosing(key));
     const step: JournalStep = {
-      number,
-      parentNumber: this.#steps.get(enclosing(key))?.number ?? null,
+      number: this.#numbers.next(key, parent),
+      parentNumber: parent?.number ?? null,
       key,
       name,
       kind,
@@ -424,18 +424,10 @@ export class Journal {
   #currentStep(): number | null {
     const wanted = this.head.status === "paused" ? "paused" : "running";
     const lowest = isFinal(this.head.status) ? null : this.#open.lowest(wanted);
-    return lowest ?? (this.#steps.size || null);
+    return lowest ?? (this.#numbers.highest || null);
   }
 }
 
 /** Whether the step had an effect, started a run or asked a person: none of these may be repeated. */
 const isOutside = (state: StepState): boolean =>
   "sent" in state || state.childId !== undefined || state.approvalId !== undefined;
-
-/** Those below the highest. */
-function missingNumbers(steps: readonly JournalStep[]): number[] {
-  const highest = steps.reduce((max, { number }) => Math.max(max, number), 0);
-  if (highest === steps.length) return [];
-  const taken = new Set(steps.map(({ number }) => number));
-  return Array.from({ length: highest }, (_, index) => index + 1).filter((number) => !taken.has(number));
-}

@@ -27,7 +27,7 @@ export async function countSteps(
 ): Promise<Map<RunId, number>> {
   const counts = new Map<RunId, number>(runIds.map((id) => [id, 0]));
   for (const [month, ids] of groupsByMonth(database, runIds, RUNS_AT_ONCE)) {
-    // Numbers count from 1 without gaps.
+    // Numbers count from 1; only a run that retries another may have left some free.
     const rows = await database.hot(
       `step_counts_${month}`,
       `select wanted.id, last.number from unnest($2::uuid[]) as wanted (id) cross join lateral (
