@@ -33,3 +33,19 @@ test("a changed limit holds for the next call; calls under way give back the slo
   before.release(own);
   expect(slots.free).toBe(0);
 });
+
+test("a connection that is asked is kept; another is forgotten once a thousand others were asked after it", () => {
+  const endpoints = new Endpoints(testClock());
+  const endpoint = endpoints.of(connection);
+  const askOthers = (): void => {
+    for (let count = 0; count < 1_000; count++) endpoints.of({ ...connection, id: newId<"modelConnection">() });
+  };
+  const calls = [endpoints.use(connection, endpoint), endpoints.use(connection, endpoint)];
+  calls[0]![Symbol.dispose]();
+  askOthers();
+  expect(endpoints.of(connection)).toBe(endpoint);
+  calls[1]![Symbol.dispose]();
+  expect(endpoints.of(connection)).toBe(endpoint);
+  askOthers();
+  expect(endpoints.of(connection)).not.toBe(endpoint);
+});

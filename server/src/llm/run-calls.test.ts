@@ -4,13 +4,14 @@ import "@ai-sdk/openai-compatible";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
+import { randomFrom } from "../../../test/faults/random.ts";
 import { createLog } from "../lib/log/log.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Connection } from "./connection.ts";
 import { connectionOf } from "./connection.testsuite.ts";
 import type { OutboundResponse } from "../outbound/outbound.ts";
-import type { Budgets } from "../rates/budgets.ts";
+import { OverBudget, type Budgets } from "../rates/budgets.ts";
 import { Crowd } from "./crowd.ts";
 import { createLlm } from "./llm.ts";
 
@@ -89,9 +90,16 @@ test("an organization's calls that wait are counted over all of its connections"
     { ...narrow, id: newId<"modelConnection">() },
   ];
   void call(own, one);
+  // A call that was given up waits no longer.
+  const left = new AbortController();
+  const given = call(own, one, left.signal);
+  await settle();
+  left.abort(new Error("left"));
+  expect(await given).toMatchObject({ message: "left" });
   void call(own, other);
-  for (let count = 0; count < modelCallsWaitingOwn; count++) void call(own, count % 2 ? one : other);
-  expect(await settle()).toBe(2);
+  let over = 0;
+  for (let count = 0; count < modelCallsWaitingOwn; count++) void call(own, count % 2 ? one : other).then(() => over++);
+  expect([await settle(), over]).toEqual([2, 0]);
   expect(await call(own, one)).toMatchObject({ problem: "too_often" });
   expect(await call(own, other)).toMatchObject({ problem: "too_often" });
   void call(own);
@@ -194,4 +202,72 @@ test("people who wait for an answer ask nothing during a pause, whoever was aske
   expect(await settle()).toBe(1);
   expect(await use(connection)).toMatchObject({ problem: "rate_limited", status: undefined });
   expect(await settle()).toBe(1);
+});
+
+const ANSWERED: OutboundResponse = {
+  ...REFUSED,
+  status: 200,
+  headers: { "content-type": "application/json" },
+  body: Buffer.from(
+    JSON.stringify({
+      choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }],
+    }),
+  ),
+};
+const BROKEN = { ...REFUSED, status: 500, headers: {} };
+
+test("in any order of asking, giving up, failing and answering, no place is lost and nobody waits for a free one", async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const { next, between, pick } = randomFrom(seed);
+    const asked: PromiseWithResolvers<OutboundResponse>[] = [];
+    let hasRoom = false;
+    const budgets: Pick<Budgets, "reserve"> = {
+      async reserve(_, signal) {
+        if (next() < 0.3) await nextTurn();
+        signal!.throwIfAborted();
+        if (hasRoom) return { isOpen: true, settle: () => {} };
+        if (next() < 0.1) throw new OverBudget("no room", next() < 0.5);
+        return { isOpen: true, settle: () => {} };
+      },
+    };
+    const { call, settle } = opened(() => {
+      const answer = Promise.withResolvers<OutboundResponse>();
+      asked.push(answer);
+      return answer.promise;
+    }, budgets);
+    const limits = { concurrency: 2, tokensPerDay: null, costPerDay: null };
+    const connections = [
+      { id: newId<"modelConnection">(), limits },
+      { id: newId<"modelConnection">(), limits },
+    ];
+    const organizations = [newId<"organization">(), newId<"organization">()];
+    const calls: { isOver: boolean; left: AbortController }[] = [];
+    const ask = (): void => {
+      const one = { isOver: false, left: new AbortController() };
+      calls.push(one);
+      void call(pick(organizations), pick(connections), one.left.signal).finally(() => (one.isOver = true));
+    };
+    const answerOne = (): void => asked.splice(between(0, asked.length - 1), 1)[0]?.resolve(pick([ANSWERED, BROKEN]));
+    for (let times = 0; times < 60; times++) {
+      if (next() < 0.5) ask();
+      else if (next() < 0.4) pick([...calls, undefined])?.left.abort(new Error("left"));
+      else answerOne();
+      if (next() < 0.3) await nextTurn();
+    }
+    // A call that was given up has its place until it is answered.
+    for (let left = calls.length; left > 0 && calls.some(({ isOver }) => !isOver); left--) {
+      await settle();
+      asked.splice(0).forEach((answer) => answer.resolve(ANSWERED));
+    }
+    await settle();
+    expect(
+      calls.filter(({ isOver }) => !isOver),
+      `seed ${seed}`,
+    ).toEqual([]);
+    hasRoom = true;
+    const before = await settle();
+    for (const connection of connections)
+      for (let count = 0; count < 3; count++) void call(organizations[0]!, connection);
+    expect((await settle()) - before, `seed ${seed}`).toBe(4);
+  }
 });

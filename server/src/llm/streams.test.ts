@@ -46,12 +46,13 @@ async function ask(
   provider: ModelProvider = "openai_compatible",
   turn: () => Promise<void> | undefined = () => undefined,
   messages: Message[] = [{ role: "user", text: "Hi" }],
+  id = newId<"modelConnection">(),
 ) {
   const { port } = endpoint.address() as AddressInfo;
   const limits = { prices: null, limits: null };
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   const connection = {
-    id: newId<"modelConnection">(),
+    id,
     name: "cheap",
     provider,
     baseUrl,
@@ -182,6 +183,21 @@ test.each(["\r\n", "\r"])("a character that two pieces share, and lines that end
   expect((await ask()).came.text).toBe("Grüße \u{1f600}");
 });
 
+test("after a stream that came, the next refusal holds calls for no longer than the one before", async () => {
+  const id = newId<"modelConnection">();
+  const refused = async (): Promise<number> => {
+    answer = (response) => void response.writeHead(429).end();
+    const { came } = await ask("openai_compatible", undefined, undefined, id);
+    const heldMs = (came as unknown as { heldUntil: number }).heldUntil - clock.now();
+    clock.pass(heldMs);
+    return heldMs;
+  };
+  expect([await refused(), await refused()]).toEqual([1_000, 2_000]);
+  answer = streaming(delta({ content: "Hello" }), END);
+  expect((await ask("openai_compatible", undefined, undefined, id)).came.text).toBe("Hello");
+  expect(await refused()).toBe(2_000);
+});
+
 test("packed though that was not asked for, it is no answer", async () => {
   answer = (response) =>
     void response
@@ -264,15 +280,18 @@ test("a text that does not end is left at its limit: the endpoint's socket is cl
   await closed.promise;
 });
 
-test("an endpoint that refuses to stream is asked for the whole answer, as another request; a stream is asked for unpacked", async () => {
+test("an endpoint that refuses to stream is asked for whole answers from then on, first as another request; a stream is asked for unpacked", async () => {
   asked.length = 0;
+  const id = newId<"modelConnection">();
   const whole = { choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } }] };
   answer = (response) => {
     if (asked.length === 1) response.writeHead(400).end("{}");
     else response.setHeader("content-type", "application/json").end(JSON.stringify(whole));
   };
-  const { came, deltas } = await ask();
-  expect([came.text, deltas]).toEqual(["Hello", ["Hello"]]);
-  expect(asked.map((headers) => headers["idempotency-key"])).toEqual(["once", "once-whole"]);
-  expect(asked[0]!["accept-encoding"]).toBe("identity");
+  for (let times = 0; times < 2; times++) {
+    const { came, deltas } = await ask("openai_compatible", undefined, undefined, id);
+    expect([came.text, deltas]).toEqual(["Hello", ["Hello"]]);
+  }
+  expect(asked.map((headers) => headers["idempotency-key"])).toEqual(["once", "once-whole", "once"]);
+  expect(asked.map((headers) => headers["accept-encoding"] === "identity")).toEqual([true, false, false]);
 });

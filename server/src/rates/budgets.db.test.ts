@@ -216,6 +216,7 @@ test("a reservation whose commit's answer is lost is given back, since its call 
   await expect(reserve({ endsBy: clock.now() + 2_001 }, budgets)).rejects.toThrow("Connection terminated");
   await budgets.settled(organizationId);
   clock.pass(2_500);
+  await sleep(1);
   await budgets.settled(organizationId);
   expect(await spentOf(organizationId)).toBe(null);
 });
@@ -239,6 +240,42 @@ test("what a call used is written again until the database can be used, and at t
   await budgets.settled(organizationId);
   await budgets[Symbol.asyncDispose]();
   expect(await spentOf(organizationId)).toBe(30);
+});
+
+test("whatever is lost, taken or given up, and when: what calls used counts once, and nothing stays reserved", async () => {
+  const { next, between, pick } = randomFrom(5);
+  const faults = { lostAnswers: 0, gone: 0 };
+  const processes = [openFaulty(faults), openFaulty(faults)];
+  const planned = callOf(organizationId, clock.now(), { endsBy: clock.now() + 86_400_000 });
+  let used = 0;
+  const call = async (): Promise<void> => {
+    await sleep(between(0, 100));
+    const signal = next() < 0.2 ? AbortSignal.timeout(between(0, 20)) : undefined;
+    const reserving = pick(processes).reserve(planned, signal);
+    const reserved = await reserving.catch(() => undefined);
+    const tokens = reserved ? between(0, 100) : 0;
+    used += tokens;
+    await sleep(between(0, 20));
+    reserved?.settle({ tokens, cost: 0 });
+  };
+  const disturb = async (): Promise<void> => {
+    for (let times = 0; times < 12; times++) {
+      faults[pick(["lostAnswers", "gone"] as const)] = between(0, 2);
+      await database.transaction(async (query) => {
+        await query("select pg_advisory_xact_lock(hashtextextended('models ' || $1, 0))", [organizationId]);
+        await sleep(between(0, 20));
+      });
+    }
+  };
+  await Promise.all([disturb(), ...Array.from({ length: 100 }, call)]);
+  faults.lostAnswers = faults.gone = 0;
+  const later = async (): Promise<number> => {
+    clock.pass(2_000);
+    await Promise.all(processes.map((budgets) => budgets.settled(organizationId)));
+    return openReservations();
+  };
+  await expect.poll(later).toBe(0);
+  expect(await spentOf(organizationId)).toBe(used);
 });
 
 test("a late end that is written twice is taken off once", async () => {
@@ -299,10 +336,7 @@ test("a call waits half a minute while another process has the account, and no l
   let aheadMs = 0;
   performance.now = () => now() + aheadMs;
   try {
-    const waiting = reserve({}).then(
-      () => "reserved",
-      (error: unknown) => (error as { code: string }).code,
-    );
+    const waiting = reserve({}).catch((error: unknown) => (error as { code: string }).code);
     await sleep(100);
     aheadMs = 20_000;
     expect(await Promise.race([waiting, sleep(200)])).toBeUndefined();
@@ -392,6 +426,9 @@ test("the use of a connection counts what processes left behind that died, also 
   expect(await spend()).toEqual(all);
   await reserve({});
   expect(await spend()).toEqual(all);
+  ((await reserve({ connection })) as Reserved).settle({ tokens: 1, cost: 0 });
+  const own = await both[0].spendOf(organizationId, [{ connectionId: connection.id, days: 1 }]);
+  expect(own).toMatchObject([[{ tokens: 8 }, all[1]]]);
 });
 
 test("an answer without a maximum reserves what it may have beyond, if all budgets have room for that", async () => {

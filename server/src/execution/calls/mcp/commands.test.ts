@@ -80,6 +80,34 @@ test.each(["slots", "starts"] as const)(
   },
 );
 
+test("who finds no place has that of the command that is idle longest; at its share, of its own", async () => {
+  const commands = createMcpCommands({ allowed, environment, clock: realClock });
+  const { slots, idle } = commands;
+  const other = newId<"organization">();
+  const left: string[] = [];
+  for (const [name, owner] of [
+    ["other's", other],
+    ["first", organizationId],
+    ["second", organizationId],
+  ] as const) {
+    const one = { organizationId: owner, leave: () => void (idle.delete(one), left.push(name)) };
+    idle.add(one);
+  }
+  const call = async (): Promise<string[]> => {
+    const way = wayOf();
+    Object.assign(way.context, { limitMs: 50, leftMs: () => 50 });
+    const started = { command: SHELL, arguments: [], environment: {} };
+    await expect(withCommand(commands, started, way, async () => {})).rejects.toThrow();
+    return left;
+  };
+  for (let taken = 0; taken < LIMITS.mcpCommands / 2; taken++) slots.tryTake(organizationId);
+  expect(await call()).toEqual(["first"]);
+  for (let taken = 0; taken < LIMITS.mcpCommands / 2; taken++) slots.tryTake(other);
+  slots.release(organizationId);
+  slots.tryTake(newId<"organization">());
+  expect(await call()).toEqual(["first", "other's"]);
+});
+
 test("an answer is kept once it was concluded, and no other", async () => {
   let kept = 0;
   const way = wayOf({ keep: async () => void kept++ });
