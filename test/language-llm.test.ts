@@ -446,8 +446,7 @@ describe("usage", () => {
     const inner = "asks 300, asks 300, child 300, child 300";
     expect(totals).toBe(`all 1200, inner 1200, ${inner}, all2 300, ask 300, none undefined, set undefined`);
     expect(run.steps[0].totalUsage).toMatchObject({ cost: expect.closeTo(4 * 0.00038, 9), currency: "EUR" });
-    const all =
-      "run(id: $id) { steps(first: 200) { totalUsage { inputTokens outputTokens cachedInputTokens cost currency } } }";
+    const all = "run(id: $id) { steps { totalUsage { cost } } }";
     expect((await server.data(`query($id: ID!) { ${all} }`, { id })).run.steps).toHaveLength(10);
     const twice = await server.graphql(`query($id: ID!) { ${all} again: ${all} }`, { id });
     expect(twice.errors).toMatchObject([{ extensions: { code: "QUERY_TOO_COMPLEX" } }]);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../../../../test/in-time.ts";
 import { startDatabases, type Databases } from "../../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { Ending } from "../../lib/ending.ts";
 import { newId, type RunId } from "../../lib/ids.ts";
 import { listSteps, type StepFilter, type StepPage } from "../../runs/read/read.ts";
 import { noting } from "../../runs/runs.testsuite.ts";
@@ -30,7 +31,7 @@ beforeAll(async () => {
   const noticing = noting(plain);
   database = noticing;
   ({ noted } = noticing);
-  loaders = new Loaders({ runs: { database } } as never, { organizationId } as Caller, {} as never, {} as never);
+  loaders = new Loaders({ runs: { database } } as never, { organizationId } as Caller, {} as never, new Ending());
   return () => plain[Symbol.asyncDispose]();
 });
 afterAll(() => databases[Symbol.asyncDispose]());
@@ -125,7 +126,7 @@ test("the counts of fifty loops of a run are one statement, of ten runs another"
   expect(noted.length).toBe(1);
 });
 
-test("what a thousand steps of a run used of models, with all inside them, is one statement", async () => {
+test("what a thousand steps of a run used of models, with all inside them, is two statements: one for the steps, one for their calls", async () => {
   await database.query("insert into organizations (id, name, plan, created_at) values ($1, 'large', 'free', now())", [
     organizationId,
   ]);
@@ -139,7 +140,7 @@ test("what a thousand steps of a run used of models, with all inside them, is on
   const numbers = Array.from({ length: 1_000 }, (_, at) => at + 1).concat(9_899, 9_900);
   noted.length = 0;
   const used = await Promise.all(numbers.map((number) => loaders.totalStepUsage({ runId: id, number })));
-  expect(noted.length).toBe(1);
+  expect(noted.length).toBe(2);
   const tokens = used.map((usage, at) => [numbers[at], usage?.inputTokens]).filter(([, sum]) => sum !== undefined);
   expect(tokens).toEqual([
     [1, 14],

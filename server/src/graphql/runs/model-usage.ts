@@ -4,9 +4,8 @@ import { usageOfRun } from "../../runs/read/model-usage.ts";
 import type { Builder } from "../builder/builder.ts";
 import { callerOf } from "../context/context.ts";
 
-/** A sum over a tree of runs, or over all steps of one, takes longer than a field. A page of 200 steps may ask for the totals of each. */
-const RUN_COST = { cost: { most: 20 } };
-const STEP_COST = { cost: { most: 40 } };
+/** A sum over a tree of runs, or over all steps of one, takes longer than a field. All steps that a list has may ask for theirs. */
+const SUM_COST = { cost: { most: 20 } };
 
 export function addModelUsage(builder: Builder): void {
   builder.objectType("ModelUsage", {
@@ -47,7 +46,7 @@ export function addModelUsage(builder: Builder): void {
       scope: "inherited",
       type: "ModelUsage",
       nullable: true,
-      extensions: STEP_COST,
+      extensions: SUM_COST,
       description: `What the step, all steps inside it and the runs that they started used of language models, such as all questions of an assistant. Null if none was answered by one. Of more than ${LIMITS.runUsageRuns} runs below the steps of a run that are read together, only so many are counted.`,
       resolve: ({ runId, number }, _, { loaders }) => loaders.totalStepUsage({ runId, number }),
     }),
@@ -57,7 +56,7 @@ export function addModelUsage(builder: Builder): void {
       scope: "inherited",
       type: "ModelUsage",
       nullable: true,
-      extensions: RUN_COST,
+      extensions: SUM_COST,
       description: `What the run and all runs below it used of language models. Null if none was answered by one. Of more than ${LIMITS.runUsageRuns} runs, only so many are counted.`,
       resolve: ({ id }, _, context) => usageOfRun(context.runs, callerOf(context).organizationId, id),
     }),
