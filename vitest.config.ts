@@ -90,6 +90,8 @@ const longProjects = () => {
       ...SHARING,
       env: { ...STARTING, ...env },
       ...PATIENCE,
+      // A random trial is one test: four minutes on a quiet machine, and three others run beside it.
+      testTimeout: 4 * PATIENCE.testTimeout,
       maxWorkers,
     },
   });
