@@ -315,6 +315,11 @@ test("twice, after steps that were done again beside one that went on: it keeps 
 `;
   const first = await failedRun(body("{set: {a: 1}}", "PT1H"), body("{wait: PT2H}", "PT1H"));
   const { data } = await retry({ runId: first.id, fromTask: "first", version: "2.0.0" });
+  // A wait that begins after the clock was moved ends that much later.
+  await eventually(async () => {
+    const run = await readRun(server, data.retryRun.id);
+    return ["first", "pause"].every((name) => step(run, name)?.status === "running");
+  });
   await server.clock.advance(3_600_000);
   const goesOn = await eventually(async () => {
     const run = await readRun(server, data.retryRun.id);
