@@ -54,8 +54,8 @@ export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggl
             }}
             onClick={() => onToggle(id)}
           >
-            {showInvisible(isOpen ? question : beginningOf(question))}{" "}
-            {toolCall && status === "open" && <span>{argumentsText(toolCall.arguments)}</span>}
+            {showInvisible(isOpen ? question : beginningOf(question))}
+            {toolCall && status === "open" && <span> {argumentsText(toolCall.arguments)}</span>}
           </button>
         </td>
         <td className={classes["agent"]}>{agent.name}</td>
