@@ -47,7 +47,7 @@ const TOGETHER = { groupOrder: 1, maxWorkers: 5 };
 /** All of the product's once more, after everything else. */
 const ONCE_MORE = { groupOrder: 2, maxWorkers: 4 };
 /** `npm run test:long`: a file that stops and starts servers over and over keeps half a core busy, too. */
-const WHOLE = { groupOrder: 5, maxWorkers: 4 };
+const WHOLE = { groupOrder: 5, maxWorkers: 3 };
 
 /**
  * The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:long` the random ones, and
@@ -90,7 +90,7 @@ const longProjects = () => {
       ...SHARING,
       env: { ...STARTING, ...env },
       ...PATIENCE,
-      // A random trial is one test: four minutes on a quiet machine, and three others run beside it.
+      // A random trial is one test: four minutes on a quiet machine, and two others run beside it.
       testTimeout: 4 * PATIENCE.testTimeout,
       maxWorkers,
     },

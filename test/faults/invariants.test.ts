@@ -145,5 +145,5 @@ test.skipIf(leftToLong)(
     );
     await client.end();
   },
-  360_000,
+  1_200_000,
 );
