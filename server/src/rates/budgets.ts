@@ -153,7 +153,7 @@ function sentenceOf({ budget, unit, used, isBusy }: Refused, { plan, reservation
         ? `a run and the runs below it may use ${amount(budget[unit]!)} of models`
         : `the organization's plan (${plan}) allows ${amount(budget[unit]!)} of models a day`;
   const state = `${amount(used)} are used${isBusy ? ", calls under way have reserved others" : ""}, and this call may use up to ${amount(reservation[unit])}`;
-  const free = isRun ? "" : `, and free again from ${utcDate(Date.parse(day) + DAY_MS)}T00:00:00Z on`;
+  const free = isRun ? "" : `, and all of it is free again from ${utcDate(Date.parse(day) + DAY_MS)}T00:00:00Z on`;
   return `${who}: ${state}. A lower maxTokens needs less${free}`;
 }
 

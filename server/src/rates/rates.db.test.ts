@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { testClock, type TestClock } from "../../../test/clock.ts";
 import { randomFrom, type Random } from "../../../test/faults/random.ts";
-import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
+import { makeOwner, openAuth, quiet, startDatabases } from "../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
 import { setPlan } from "../auth/accounts/organizations.ts";
 import { newId, type AgentId, type ModelConnectionId, type ProjectId, type OrganizationId } from "../lib/ids.ts";
@@ -13,16 +13,13 @@ import { createAgentModelUse, createConnectionModelUse, createModelCosts } from 
 import { createRates } from "./rates.ts";
 import { burstOf, WINDOW_MS } from "../fairness/rate-window.ts";
 
-let databases: Databases;
+const stack = new AsyncDisposableStack();
 let database: Database;
 beforeAll(async () => {
-  databases = await startDatabases();
-  database = await databases.open();
+  const databases = stack.use(await startDatabases());
+  database = stack.use(await databases.open());
 });
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  await databases[Symbol.asyncDispose]();
-});
+afterAll(() => stack.disposeAsync());
 
 let clock: TestClock;
 let owner: Caller;

@@ -3,20 +3,17 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { testClock, type TestClock } from "../../../../test/clock.ts";
 import { randomFrom } from "../../../../test/faults/random.ts";
 import type { Database } from "../../storage/database.ts";
-import { quiet, startDatabases, type Databases } from "../handle/auth.testsuite.ts";
+import { quiet, startDatabases } from "../handle/auth.testsuite.ts";
 import { createDatabasePauses } from "./database-pauses.ts";
 import { createMemoryPauses, RULES, type Counted, type Kind, type Pauses } from "./pauses.ts";
 
-let databases: Databases;
+const stack = new AsyncDisposableStack();
 let database: Database;
 beforeAll(async () => {
-  databases = await startDatabases();
-  database = await databases.open();
+  const databases = stack.use(await startDatabases());
+  database = stack.use(await databases.open());
 });
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  await databases[Symbol.asyncDispose]();
-});
+afterAll(() => stack.disposeAsync());
 
 let clock: TestClock;
 /** As two processes have them. */
