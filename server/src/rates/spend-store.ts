@@ -19,11 +19,11 @@ export type Reservation = Amount & {
   id: string;
   day: string;
   connectionId: ModelConnectionId | null;
-  /** That no other run started. */
+  /** The run that no other run started. */
   runId: RunId | null;
-  /** Empty: without a price. */
+  /** Empty without a price. */
   currency: string;
-  /** That it may use beyond its tokens while it is under way. They do not count if nobody knows what it used. */
+  /** What it may use beyond its tokens while it is under way. They do not count if nobody knows what it used. */
   beyondTokens: number;
   /** ms. */
   expiresAt: number;
@@ -46,7 +46,7 @@ export type SentenceCall = {
   currency: string | null;
 };
 
-/** A call that ended. `late`: what it used instead if its reservation was counted in full already; undefined: then nothing is added. */
+/** A call that ended. `late`: what is added if its reservation was counted in full already; undefined: nothing is. */
 export type EndedCall = {
   reservation: Pick<Reservation, "organizationId" | "id" | "currency">;
   places: readonly Place[];
@@ -66,36 +66,62 @@ export async function lockAndEnd(
   ended: readonly EndedCall[],
   idleMs: number,
 ): Promise<Set<OrganizationId>> {
-  const lock = { text: OURS, values: [organizations, `${idleMs}ms`] };
   const calls = ended.flatMap(({ reservation, late, call }) => (call ? [{ call, reservation, late }] : []));
-  const parts: Record<string, Statement> = { ours: lock };
+  const parts: Record<string, Part> = { ours: takeAccounts(organizations, idleMs) };
   if (ended.length > 0) Object.assign(parts, { gone: endReservations(ended), spent: addUsed(ended) });
   if (calls.length > 0) parts["calls"] = addCalls(calls);
   const rows = await query(...inOne(parts, `select organization_id from ours where is_ours`));
   return new Set(rows.map((row) => row["organization_id"] as OrganizationId));
 }
 
-/** A reservation is deleted only once the account is ours: its row may be gone by then, which PostgreSQL then sees. */
-const OURS = `select one as organization_id, set_config('idle_in_transaction_session_timeout', $2, true),
-    pg_try_advisory_xact_lock(hashtextextended('models ' || one, 0)) as is_ours
-  from unnest($1::uuid[]) as one`;
+/** A part of a statement. `given` takes a value, and returns its parameter. */
+type Part = (given: (value: unknown) => string) => string;
 
-const endReservations = (ended: readonly EndedCall[]): Statement => ({
-  text: `delete from model_reservations r using ours, unnest($1::uuid[], $2::uuid[]) as e (organization_id, id)
-    where ours.is_ours and ours.organization_id = e.organization_id and r.organization_id = e.organization_id and r.id = e.id
-    returning r.id`,
-  values: [ended.map(({ reservation }) => reservation.organizationId), ended.map(({ reservation }) => reservation.id)],
-});
+/** One statement of several, each a name for the next ones: each alone would be a way to the database and back. */
+function inOne(parts: Record<string, Part>, last: string): [text: string, values: unknown[]] {
+  const values: unknown[] = [];
+  const given = (value: unknown): string => `$${values.push(value)}`;
+  const texts = Object.entries(parts).map(([name, part]) => `${name} as (${part(given)})`);
+  return [`with ${texts.join(", ")} ${last}`, values];
+}
+
+/** A reservation is deleted only once its account is ours: another transaction may have deleted its row by then, which PostgreSQL sees. */
+const takeAccounts =
+  (organizations: readonly OrganizationId[], idleMs: number): Part =>
+  (given) =>
+    `select one as organization_id,
+            set_config('idle_in_transaction_session_timeout', ${given(`${idleMs}ms`)}, true),
+            pg_try_advisory_xact_lock(hashtextextended('models ' || one, 0)) as is_ours
+       from unnest(${given(organizations)}::uuid[]) as one`;
+
+const endReservations =
+  (ended: readonly EndedCall[]): Part =>
+  (given) =>
+    `delete from model_reservations r using ours, unnest(
+         ${given(ended.map(({ reservation }) => reservation.organizationId))}::uuid[],
+         ${given(ended.map(({ reservation }) => reservation.id))}::uuid[]) as e (organization_id, id)
+      where ours.is_ours and ours.organization_id = e.organization_id and r.organization_id = e.organization_id and r.id = e.id
+      returning r.id`;
 
 /** One row for each place, however many calls were there. */
-function addUsed(ended: readonly EndedCall[]): Statement {
-  const rows = ended.flatMap(({ places, ...one }) => places.map((place) => ({ ...one, place })));
-  return {
-    text: `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
+const addUsed =
+  (ended: readonly EndedCall[]): Part =>
+  (given) => {
+    const rows = ended.flatMap(({ places, ...one }) => places.map((place) => ({ ...one, place })));
+    return `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
       select p.organization_id, subject, day, currency,
              sum(case when gone.id is null then late_tokens else tokens end)::bigint as tokens,
              sum(case when gone.id is null then late_cost else cost end) as cost
-        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::date[], $5::text[], $6::bigint[], $7::numeric[], $8::bigint[], $9::numeric[])
+        from unnest(
+               ${given(rows.map(({ place }) => place.organizationId))}::uuid[],
+               ${given(rows.map(({ reservation }) => reservation.id))}::uuid[],
+               ${given(rows.map(({ place }) => place.subject))}::uuid[],
+               ${given(rows.map(({ place }) => place.day))}::date[],
+               ${given(rows.map(({ reservation }) => reservation.currency))}::text[],
+               ${given(rows.map(({ used }) => used.tokens))}::bigint[],
+               ${given(rows.map(({ used }) => used.cost.toFixed(DECIMALS)))}::numeric[],
+               ${given(rows.map(({ late }) => late?.tokens ?? null))}::bigint[],
+               ${given(rows.map(({ late }) => late?.cost.toFixed(DECIMALS) ?? null))}::numeric[])
              as p (organization_id, id, subject, day, currency, tokens, cost, late_tokens, late_cost)
         join ours on is_ours and ours.organization_id = p.organization_id
         left join gone on gone.id = p.id
@@ -103,37 +129,11 @@ function addUsed(ended: readonly EndedCall[]): Statement {
        group by 1, 2, 3, 4
       having sum(case when gone.id is null then late_tokens else tokens end) <> 0
           or sum(case when gone.id is null then late_cost else cost end) <> 0
-      ${ADDED}`,
-    values: [
-      rows.map(({ place }) => place.organizationId),
-      rows.map(({ reservation }) => reservation.id),
-      rows.map(({ place }) => place.subject),
-      rows.map(({ place }) => place.day),
-      rows.map(({ reservation }) => reservation.currency),
-      rows.map(({ used }) => used.tokens),
-      rows.map(({ used }) => used.cost.toFixed(DECIMALS)),
-      rows.map(({ late }) => late?.tokens ?? null),
-      rows.map(({ late }) => late?.cost.toFixed(DECIMALS) ?? null),
-    ],
+      ${ADDED}`;
   };
-}
 
 const ADDED = `on conflict (organization_id, subject, day, currency) do update
        set tokens = known.tokens + excluded.tokens, cost = known.cost + excluded.cost`;
-
-/** A statement whose parameters are numbered from 1. */
-type Statement = { text: string; values: unknown[] };
-
-/** One statement of several, each a name for the next ones: each alone would be a way to the database and back. */
-function inOne(parts: Record<string, Statement>, last: string): [text: string, values: unknown[]] {
-  const values: unknown[] = [];
-  const texts = Object.entries(parts).map(([name, part]) => {
-    const text = part.text.replaceAll(/\$(\d+)/g, (_, number) => `$${values.length + Number(number)}`);
-    values.push(...part.values);
-    return `${name} as (${text})`;
-  });
-  return [`with ${texts.join(", ")} ${last}`, values];
-}
 
 /** The amounts that were spent at these places, and all that the organizations have reserved. */
 export async function readAccounts(
@@ -187,7 +187,7 @@ const reservationOf = (row: Row): Reservation => ({
   expiresAt: row["expires_at"].getTime(),
 });
 
-/** The run above all that led to this one. */
+/** The run that no other run started, above this one. */
 export async function readRootRun(database: Database, organizationId: OrganizationId, id: RunId): Promise<RunId> {
   const rows = await database.query(
     `with recursive above (id, parent, height) as (
@@ -210,88 +210,85 @@ export type Changes = {
 };
 
 export async function writeSpending(query: Query, { spent, reserved, expired }: Changes): Promise<void> {
-  const parts: Record<string, Statement> = {};
+  const parts: Record<string, Part> = {};
   if (spent.length > 0) parts["added"] = addSpent(spent);
   if (expired.length > 0) parts["expired"] = deleteReservations(expired);
   if (reserved.length > 0) parts["reserved"] = addReservations(reserved);
   if (Object.keys(parts).length > 0) await query(...inOne(parts, "select 1"));
 }
 
-const addSpent = (spent: Changes["spent"]): Statement => ({
-  text: `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
-   select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::numeric[])
-   ${ADDED}`,
-  values: [
-    spent.map(({ organizationId }) => organizationId),
-    spent.map(({ subject }) => subject),
-    spent.map(({ day }) => day),
-    spent.map(({ currency }) => currency),
-    spent.map(({ tokens }) => tokens),
-    spent.map(({ cost }) => cost.toFixed(DECIMALS)),
-  ],
-});
+const addSpent =
+  (spent: Changes["spent"]): Part =>
+  (given) =>
+    `insert into model_spend as known (organization_id, subject, day, currency, tokens, cost)
+     select * from unnest(
+       ${given(spent.map(({ organizationId }) => organizationId))}::uuid[],
+       ${given(spent.map(({ subject }) => subject))}::uuid[],
+       ${given(spent.map(({ day }) => day))}::date[],
+       ${given(spent.map(({ currency }) => currency))}::text[],
+       ${given(spent.map(({ tokens }) => tokens))}::bigint[],
+       ${given(spent.map(({ cost }) => cost.toFixed(DECIMALS)))}::numeric[])
+     ${ADDED}`;
 
-const deleteReservations = (expired: Changes["expired"]): Statement => ({
-  text: `delete from model_reservations r using unnest($1::uuid[], $2::uuid[]) as expired (organization_id, id)
-    where r.organization_id = expired.organization_id and r.id = expired.id`,
-  values: [expired.map(({ organizationId }) => organizationId), expired.map(({ id }) => id)],
-});
+const deleteReservations =
+  (expired: Changes["expired"]): Part =>
+  (given) =>
+    `delete from model_reservations r using unnest(
+         ${given(expired.map(({ organizationId }) => organizationId))}::uuid[],
+         ${given(expired.map(({ id }) => id))}::uuid[]) as expired (organization_id, id)
+      where r.organization_id = expired.organization_id and r.id = expired.id`;
 
-const addReservations = (reserved: Changes["reserved"]): Statement => ({
-  text: `insert into model_reservations (organization_id, id, day, connection_id, run_id, currency, tokens, beyond_tokens, cost, expires_at)
-   select * from unnest($1::uuid[], $2::uuid[], $3::date[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[],
-     $9::numeric[], $10::timestamptz[])`,
-  values: [
-    reserved.map(({ organizationId }) => organizationId),
-    reserved.map(({ id }) => id),
-    reserved.map(({ day }) => day),
-    reserved.map(({ connectionId }) => connectionId),
-    reserved.map(({ runId }) => runId),
-    reserved.map(({ currency }) => currency),
-    reserved.map(({ tokens }) => tokens),
-    reserved.map(({ beyondTokens }) => beyondTokens),
-    reserved.map(({ cost }) => cost.toFixed(DECIMALS)),
-    reserved.map(({ expiresAt }) => new Date(expiresAt)),
-  ],
-});
+const addReservations =
+  (reserved: Changes["reserved"]): Part =>
+  (given) =>
+    `insert into model_reservations
+       (organization_id, id, day, connection_id, run_id, currency, tokens, beyond_tokens, cost, expires_at)
+     select * from unnest(
+       ${given(reserved.map(({ organizationId }) => organizationId))}::uuid[],
+       ${given(reserved.map(({ id }) => id))}::uuid[],
+       ${given(reserved.map(({ day }) => day))}::date[],
+       ${given(reserved.map(({ connectionId }) => connectionId))}::uuid[],
+       ${given(reserved.map(({ runId }) => runId))}::uuid[],
+       ${given(reserved.map(({ currency }) => currency))}::text[],
+       ${given(reserved.map(({ tokens }) => tokens))}::bigint[],
+       ${given(reserved.map(({ beyondTokens }) => beyondTokens))}::bigint[],
+       ${given(reserved.map(({ cost }) => cost.toFixed(DECIMALS)))}::numeric[],
+       ${given(reserved.map(({ expiresAt }) => new Date(expiresAt)))}::timestamptz[])`;
 
 type CallOf = Pick<EndedCall, "reservation" | "late"> & { call: SentenceCall };
 
-/** Those whose end counts. */
-const addCalls = (ended: readonly CallOf[]): Statement => {
-  const calls = ended.map(({ call }) => call);
-  return {
-    text: `insert into model_calls (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
-     input_tokens, output_tokens, cached_input_tokens, cost, currency)
-   select c.organization_id, c.id, agent_id, project_id, connection_id, connection, model, called_at,
-     input_tokens, output_tokens, cached_input_tokens, cost, currency
-   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::timestamptz[],
-     $9::int[], $10::int[], $11::int[], $12::numeric[], $13::text[], $14::uuid[], $15::bool[])
-     as c (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
-       input_tokens, output_tokens, cached_input_tokens, cost, currency, reservation_id, is_late)
-   join ours on is_ours and ours.organization_id = c.organization_id
-   left join gone on gone.id = reservation_id
-   where gone.id is not null or is_late
-   on conflict do nothing`,
-    values: [
-      calls.map(({ organizationId }) => organizationId),
-      calls.map(({ id }) => id),
-      calls.map(({ agentId }) => agentId),
-      calls.map(({ projectId }) => projectId),
-      calls.map(({ connectionId }) => connectionId),
-      calls.map(({ connection }) => connection),
-      calls.map(({ model }) => model),
-      calls.map(({ calledAt }) => new Date(calledAt)),
-      calls.map(({ inputTokens }) => inputTokens),
-      calls.map(({ outputTokens }) => outputTokens),
-      calls.map(({ cachedInputTokens }) => cachedInputTokens),
-      calls.map(({ cost }) => (cost === null ? null : cost.toFixed(DECIMALS))),
-      calls.map(({ currency }) => currency),
-      ended.map(({ reservation }) => reservation.id),
-      ended.map(({ late }) => late !== undefined),
-    ],
+/** Adds the calls whose end counts: with their reservation, or late. */
+const addCalls =
+  (ended: readonly CallOf[]): Part =>
+  (given) => {
+    const calls = ended.map(({ call }) => call);
+    return `insert into model_calls (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
+        input_tokens, output_tokens, cached_input_tokens, cost, currency)
+      select c.organization_id, c.id, agent_id, project_id, connection_id, connection, model, called_at,
+        input_tokens, output_tokens, cached_input_tokens, cost, currency
+      from unnest(
+        ${given(calls.map(({ organizationId }) => organizationId))}::uuid[],
+        ${given(calls.map(({ id }) => id))}::uuid[],
+        ${given(calls.map(({ agentId }) => agentId))}::uuid[],
+        ${given(calls.map(({ projectId }) => projectId))}::uuid[],
+        ${given(calls.map(({ connectionId }) => connectionId))}::uuid[],
+        ${given(calls.map(({ connection }) => connection))}::text[],
+        ${given(calls.map(({ model }) => model))}::text[],
+        ${given(calls.map(({ calledAt }) => new Date(calledAt)))}::timestamptz[],
+        ${given(calls.map(({ inputTokens }) => inputTokens))}::int[],
+        ${given(calls.map(({ outputTokens }) => outputTokens))}::int[],
+        ${given(calls.map(({ cachedInputTokens }) => cachedInputTokens))}::int[],
+        ${given(calls.map(({ cost }) => (cost === null ? null : cost.toFixed(DECIMALS))))}::numeric[],
+        ${given(calls.map(({ currency }) => currency))}::text[],
+        ${given(ended.map(({ reservation }) => reservation.id))}::uuid[],
+        ${given(ended.map(({ late }) => late !== undefined))}::bool[])
+        as c (organization_id, id, agent_id, project_id, connection_id, connection, model, called_at,
+          input_tokens, output_tokens, cached_input_tokens, cost, currency, reservation_id, is_late)
+      join ours on is_ours and ours.organization_id = c.organization_id
+      left join gone on gone.id = reservation_id
+      where gone.id is not null or is_late
+      on conflict do nothing`;
   };
-};
 
 /** The decimals of a cost, as those of `model_calls`. */
 const DECIMALS = 12;
