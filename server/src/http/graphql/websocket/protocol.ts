@@ -1,7 +1,6 @@
 /** The answers to graphql-ws's questions: who connects, and what answers an operation. */
 import { GraphQLError, type ExecutionArgs } from "graphql";
 import { makeServer, type Server } from "graphql-ws";
-import type { AnswerSize } from "../../../graphql/context/answer-size.ts";
 import type { ShownError } from "../../../graphql/documents/errors.ts";
 import type { Answer, Result } from "../../../graphql/requests/request.ts";
 import { LIMITS } from "../../../lib/limits.ts";
@@ -12,11 +11,12 @@ import type { Outgoing } from "./outgoing.ts";
 
 /** graphql-ws passes this on to `execute` and `subscribe`; by then the answer is made. `results` are sent as it asks for them. */
 type Answered = ExecutionArgs & { results: Sending };
+type Sending = AsyncIterableIterator<never, void, void>;
 
 export function createProtocol(parts: WebSocketParts): Server<Extra> {
   const { graphql } = parts;
   const shownErrors = new WeakMap<readonly GraphQLError[], ShownError[]>();
-  const resultsOf = (args: ExecutionArgs): AsyncGenerator<never> => (args as Answered).results;
+  const resultsOf = (args: ExecutionArgs): Sending => (args as Answered).results;
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: LIMITS.connectionInitSeconds * 1_000,
     onConnect: (connection) => admitConnection(parts, connection),
@@ -29,7 +29,7 @@ export function createProtocol(parts: WebSocketParts): Server<Extra> {
       const answer = await answerOperation(parts, connection, id, payload);
       if (answer.kind !== "refused") {
         const { document, name } = answer.operation;
-        const results = new Sending(connection.extra.outgoing, id, answer);
+        const results = sendAll(connection.extra.outgoing, id, answer);
         return { schema: graphql.schema, document, operationName: name ?? null, contextValue: {}, results } as Answered;
       }
       endOperation(parts, connection, id);
@@ -44,44 +44,29 @@ export function createProtocol(parts: WebSocketParts): Server<Extra> {
   });
 }
 
-/** Sends results whenever the next one is asked for, and yields none: graphql-ws would make JSON of each once more. */
-class Sending implements AsyncGenerator<never, void, void> {
-  readonly #outgoing: Outgoing;
-  readonly #id: string;
-  readonly #size: AnswerSize;
-  readonly #results: AsyncIterator<Result, void, void>;
-
-  constructor(outgoing: Outgoing, id: string, answer: Exclude<Answer, { kind: "refused" }>) {
-    this.#outgoing = outgoing;
-    this.#id = JSON.stringify(id);
-    this.#size = answer.size;
-    this.#results = answer.kind === "stream" ? answer.results : onlyOne(answer.result);
-  }
-
-  async next(): Promise<IteratorReturnResult<void>> {
-    for (;;) {
-      const { done, value } = await this.#results.next();
-      if (done) return OVER;
-      await this.#outgoing.sendNext(this.#id, value, this.#size);
-    }
-  }
-
-  async return(): Promise<IteratorReturnResult<void>> {
-    await this.#results.return?.();
-    return OVER;
-  }
-
-  throw(): Promise<IteratorReturnResult<void>> {
-    return this.return();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
-  }
+/**
+ * Sends results whenever the next one is asked for, and yields none: graphql-ws would make JSON of each once more. No generator: it would
+ * end only after the result that it waits for.
+ */
+function sendAll(outgoing: Outgoing, id: string, answer: Exclude<Answer, { kind: "refused" }>): Sending {
+  const results: AsyncIterator<Result, void, void> = answer.kind === "stream" ? answer.results : onlyOne(answer.result);
+  const idAsJson = JSON.stringify(id);
+  return {
+    async next() {
+      for (;;) {
+        const { done, value } = await results.next();
+        if (done) return OVER;
+        await outgoing.sendNext(idAsJson, value, answer.size);
+      }
+    },
+    async return() {
+      await results.return?.();
+      return OVER;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 const OVER = { done: true, value: undefined } as const;
