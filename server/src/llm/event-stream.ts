@@ -2,7 +2,7 @@
  * A model's answer as it comes, event by event (text/event-stream), for a provider's package to parse, but for those whose meaning is known
  * already (known-events.ts). They are read in turns with other organizations, and the wire waits while the package is behind.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { LIMITS } from "../lib/limits.ts";
 import { Pace, type Beats } from "../fairness/pace.ts";
 import { tooLarge } from "../outbound/errors.ts";
@@ -40,9 +40,8 @@ export class EventStream implements BodySink {
   /** The bytes that are not read yet, as Latin-1. */
   #text = "";
   /** The texts of known events that came before those bytes, until they are shown. */
-  #known: Texts = { text: "", reasoning: "" };
-  #hasKnown = false;
-  /** Those bytes are one piece, which is no known event: it may be the beginning of one. */
+  #texts: Texts = { text: "", reasoning: "" };
+  /** The bytes are one piece, which is no known event: it may be the beginning of one. */
   #isCut = false;
   /** The package was given a few events to see what it makes of them. */
   #isLesson = false;
@@ -50,7 +49,8 @@ export class EventStream implements BodySink {
   /** No event ends before. */
   #searched = 0;
   #bytes = 0;
-  #caughtUp: PromiseWithResolvers<void> | undefined;
+  /** The wire waits for it. */
+  #drained: PromiseWithResolvers<void> | undefined;
   #more: PromiseWithResolvers<void> | undefined;
   #end: { error?: unknown } | undefined;
   /** The bytes of the answer that its reader keeps. */
@@ -67,22 +67,26 @@ export class EventStream implements BodySink {
     this.#bytes += piece.length;
     if (this.#bytes > LIMITS.modelStreamBytes) throw tooLarge(this.#options.host, LIMITS.modelStreamBytes);
     if (this.#text === "") {
-      this.#isCut = !this.#keepKnown(this.known.readBytes(piece));
+      this.#isCut = !this.#keepText(this.known.readBytes(piece));
       if (this.#isCut) this.#text = piece.toString("latin1");
     } else this.#takeMore(piece);
     if (this.known.hasFrame && this.#unread < TURN_BYTES) this.#pace.ask();
     else this.#more?.resolve();
-    return this.#unread < BEHIND_BYTES ? undefined : (this.#caughtUp ??= Promise.withResolvers()).promise;
+    return this.#unread < BEHIND_BYTES ? undefined : (this.#drained ??= Promise.withResolvers()).promise;
   }
 
   get #unread(): number {
-    return this.#known.text.length + this.#known.reasoning.length + this.#text.length;
+    return this.#texts.text.length + this.#texts.reasoning.length + this.#text.length;
+  }
+
+  get #hasTexts(): boolean {
+    return this.#texts.text !== "" || this.#texts.reasoning !== "";
   }
 
   /** A piece may be the second half of an event that one read of the socket ended in. */
   #takeMore(piece: Buffer): void {
     this.#text += piece.toString("latin1");
-    if (this.#isCut && this.#keepKnown(this.known.read(this.#text))) {
+    if (this.#isCut && this.#keepText(this.known.read(this.#text))) {
       this.#text = "";
       this.#searched = 0;
     }
@@ -90,10 +94,9 @@ export class EventStream implements BodySink {
   }
 
   /** Most pieces are an event that differs from the one before in its text alone. */
-  #keepKnown(known: KnownText | undefined): boolean {
-    if (!known) return false;
-    this.#known[known.kind] += known.text;
-    return (this.#hasKnown = true);
+  #keepText(known: KnownText | undefined): boolean {
+    if (known) this.#texts[known.kind] += known.text;
+    return known !== undefined;
   }
 
   end(): void {
@@ -123,13 +126,13 @@ export class EventStream implements BodySink {
       await this.#more.promise;
     }
     // The package asks for more before it shows what it makes of what it has.
-    if (this.#isLesson) await nextTurn();
+    if (this.#isLesson) await nextTick();
     // Texts that are read already cost 3 µs to pass on, as much as a turn.
-    const turn = this.#hasKnown && this.#text === "" ? undefined : this.#options.turn?.();
+    const turn = this.#hasTexts && this.#text === "" ? undefined : this.#options.turn?.();
     if (turn) await turn;
-    if (this.#hasKnown || this.#knowsNext()) {
+    if (this.#hasTexts || this.#knowsNext()) {
       await this.known.caughtUp();
-      this.#showKnown();
+      this.#showTexts();
       return false;
     }
     if (this.#end && "error" in this.#end) to.error(this.#end.error);
@@ -140,7 +143,7 @@ export class EventStream implements BodySink {
 
   /** Whether there is a whole event, or as much as is parsed in one turn. */
   #hasNext(): boolean {
-    if (this.#hasKnown) return true;
+    if (this.#hasTexts) return true;
     if (this.#text === "") return false;
     if (!this.known.isLearning || this.#text.length >= TURN_BYTES) return true;
     const end = endOfEvent(this.#text, this.#searched);
@@ -153,21 +156,18 @@ export class EventStream implements BodySink {
     return end !== undefined && this.known.read(this.#text.slice(0, end)) !== undefined;
   }
 
-  #showKnown(): void {
+  #showTexts(): void {
     let from = 0;
     for (let end = endOfEvent(this.#text); end !== undefined; end = endOfEvent(this.#text, end)) {
-      const known = this.known.read(this.#text.slice(from, end));
-      if (!known) break;
-      this.#known[known.kind] += known.text;
+      if (!this.#keepText(this.known.read(this.#text.slice(from, end)))) break;
       from = end;
     }
-    const known = this.#known;
-    this.#known = { text: "", reasoning: "" };
-    this.#hasKnown = false;
+    const texts = this.#texts;
+    this.#texts = { text: "", reasoning: "" };
     this.#lessonsLeft = MAX_VAIN_LESSONS;
     this.#drop(from);
     this.#pace.done();
-    this.onKnown(known);
+    this.onKnown(texts);
   }
 
   /** A few whole events, or as many bytes as are parsed in one turn: if the first is not whole, or all is the package's. */
@@ -194,8 +194,8 @@ export class EventStream implements BodySink {
     this.#text = this.#text.slice(count);
     this.#searched = 0;
     if (this.#unread >= BEHIND_BYTES) return;
-    this.#caughtUp?.resolve();
-    this.#caughtUp = undefined;
+    this.#drained?.resolve();
+    this.#drained = undefined;
   }
 }
 
