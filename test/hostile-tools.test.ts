@@ -53,7 +53,7 @@ test("a list of names reads no descriptions: it costs what it does with small on
   expect(spent[agentId]).toBeLessThan(3 * spent[smallId]!);
 });
 
-test("descriptions of as many as an answer may have are read in turns with others", async () => {
+test("as many descriptions as fit into an answer are read in turns with others", async () => {
   const read = () => asked("pinned { inputSchema } change { described { inputSchema hints } }");
   expect(await stretchMs(server, read, { times: 5, collected: true })).toBeLessThan(MAIN_THREAD_MS);
 });

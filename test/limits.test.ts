@@ -1,6 +1,6 @@
 /**
- * Limits at their edge, over the real wire: of what each counts as many as may be pass, and one more is refused with a
- * sentence that says how many may be. `server/src/lib/limits/` names the test that holds each of the others.
+ * Limits at their edge, over the real wire: each lets its maximum pass, and refuses one more with a sentence that says the
+ * maximum. `server/src/lib/limits/` names the test that holds each of the others.
  */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

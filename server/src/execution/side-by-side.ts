@@ -11,12 +11,12 @@ export type Branch = (index: number, scope: Scope) => Promise<Result>;
 export class BranchLeft extends Error {}
 
 /** How long the outcomes of a branch that has ended wait for another's commit. */
-const WRITTEN_MS = 100;
+const OUTCOME_WAIT_MS = 100;
 
-/** Commits what a branch has brought, unless others do or end: a call that is over is never made again, however long they take. */
-async function written(execution: Execution, others: AbortSignal): Promise<void> {
+/** Commits what a branch has brought, unless others commit or end soon: a call that is over is never made again, however long they take. */
+async function commitOutcomes(execution: Execution, others: AbortSignal): Promise<void> {
   if (!execution.journal.hasOutcome) return;
-  await until(execution.shared.clock, execution.now() + WRITTEN_MS, others).catch(() => {});
+  await until(execution.shared.clock, execution.now() + OUTCOME_WAIT_MS, others).catch(() => {});
   if (execution.journal.hasOutcome && !others.aborted) await execution.commit();
 }
 
@@ -51,7 +51,7 @@ export async function runTogether(frame: Frame, count: number, most: number, bra
         results[index] = await branch(index, { ...frame.scope, signal, progress });
         progress(1);
       }
-      if (--working > 0) await written(execution, others.signal);
+      if (--working > 0) await commitOutcomes(execution, others.signal);
       else others.abort(undefined);
     } catch (reason) {
       thrown ??= { reason };

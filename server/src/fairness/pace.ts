@@ -1,7 +1,7 @@
 /**
- * The pace of something that is done at most so often: at once if the last time is long enough ago, else when its time comes. All whose
- * times come within 10 ms go together: a thousand timers cost more than what they wait for, and what goes to one socket at a time is one
- * write.
+ * The pace of something that is done at most so often: at once if the last time is long enough ago, else when it is due. All that is due
+ * within the same 10 ms, a beat, has one timer and is done together: a thousand timers cost more than what they wait for, and what goes to
+ * one socket at a time is one write.
  */
 import type { Clock } from "../lib/clock.ts";
 
@@ -43,7 +43,7 @@ export class Pace {
     this.#act = act;
   }
 
-  /** There is something to do. */
+  /** Says that there is something to do. */
   ask(): void {
     if (this.#isWaiting) return;
     if (this.isDue()) return this.#act();
@@ -54,13 +54,13 @@ export class Pace {
     });
   }
 
-  /** Also when the clock was set back. */
+  /** Whether it may be done now; also if the clock was set back. */
   isDue(): boolean {
     const leftMs = this.#dueAt - this.#beats.clock.now();
     return leftMs <= 0 || leftMs > this.#everyMs;
   }
 
-  /** Counts from the beat before, so that what takes its time is no later the next time. */
+  /** Says that it is done. Counts from the beat before, so that work that takes long delays no next time. */
   done(): void {
     const now = this.#beats.clock.now();
     this.#dueAt = now - (now % BEAT_MS) + this.#everyMs;

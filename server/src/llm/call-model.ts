@@ -120,7 +120,7 @@ async function streamed(
     return coming.whole();
   } catch (error) {
     if (!(error instanceof CameWhole)) throw error;
-    // It came already: the package writes its request for nobody, so it need not write a long conversation again, twice.
+    // The answer has come, and this request goes nowhere: the last message spares the package to write a long conversation again.
     const answer = answerOf(await model.doGenerate({ ...options, prompt: options.prompt.slice(-1) }));
     onDelta(answer.text);
     return answer;

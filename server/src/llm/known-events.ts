@@ -109,7 +109,7 @@ export class KnownEvents {
     return { kind: this.#frame!.kind, text };
   }
 
-  /** The same of a piece that is an event. */
+  /** The same for a piece of the answer that is one event. */
   readBytes(piece: Buffer): KnownText | undefined {
     if (!this.#frame) return undefined;
     const { before, after } = this.#frame.bytes;

@@ -33,7 +33,7 @@ type Written = Reservation | Refused | "elsewhere" | undefined;
 
 /** The weight of an entry in a statement. */
 const ENTRY_BYTES = 500;
-/** A process that stands still in the middle of a transaction has an organization's account for so long. */
+/** A process that stands still in the middle of a transaction loses its accounts after this. */
 const ACCOUNT_IDLE_MS = 3_000;
 /**
  * A process looks again for an account that is elsewhere, each time twice as late: a transaction takes 2 ms. One that seldom looks finds it
@@ -65,7 +65,7 @@ export class Account {
     return this.#write(wanted) as Promise<Reservation | Refused>;
   }
 
-  /** Throws likewise. */
+  /** Throws as `reserve` does. */
   async settle(ended: Ended): Promise<void> {
     await this.#write(ended);
   }

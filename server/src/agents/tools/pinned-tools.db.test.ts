@@ -71,7 +71,7 @@ test("two processes that list first at the same time agree on one list, of one o
   }
 });
 
-test("as many as a version may have are pinned, and one more is refused; those that are pinned stay usable", async () => {
+test("a version has its 1,000 pinned tools and not one more; those that are pinned stay usable", async () => {
   const agentId = await agentOf();
   const most = LIMITS.pinnedToolsPerVersion;
   const list = (count: number, server: number): Promise<Pinned> => {

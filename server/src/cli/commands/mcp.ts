@@ -105,7 +105,7 @@ async function trust(line: CommandLine, name: string, options: TrustOptions): Pr
   terminal.say(`accepted: ${countOf(changed.length)}${hasMore ? "; there are more" : ""}`);
 }
 
-/** Reads the changes, as many as one request may accept. */
+/** Reads the changes, at most those that one request accepts. */
 async function readChanged(
   api: Api,
   id: string,

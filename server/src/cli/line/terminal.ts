@@ -93,19 +93,19 @@ export const plainJson = (value: unknown): string => withEscapes(JSON.stringify(
 export const prettyJson = (value: Json): string => withEscapes(JSON.stringify(value, null, 2));
 
 /**
- * Begins a terminal's commands (U+009B does, like ESC and `[`), turns a line around, or is seen by nobody. The two that join letters and
- * emoji stay, and so does a new line.
+ * Characters that begin a terminal's commands (U+009B does, like ESC and `[`), turn a line around, or are invisible. The two that join
+ * letters and emoji stay, and so does a new line.
  */
-const UNSEEN = /[[\p{Cc}--\n]\u2028\u2029[\p{Cf}--[\u200c\u200d]]]/gv;
+const INVISIBLE = /[[\p{Cc}--\n]\u2028\u2029[\p{Cf}--[\u200c\u200d]]]/gv;
 
 /** The same JSON without characters that move the cursor, or hide what is there. */
 const withEscapes = (json: string): string =>
-  json.replaceAll(UNSEEN, (sign) =>
+  json.replaceAll(INVISIBLE, (sign) =>
     Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
   );
 
 /** Texts that others chose (a step's name, an answer) can't move the cursor, turn a line around or hide anything: such characters are shown as `?`. */
-export const plainText = (text: string): string => text.replaceAll("\n", "?").replaceAll(UNSEEN, "?");
+export const plainText = (text: string): string => text.replaceAll("\n", "?").replaceAll(INVISIBLE, "?");
 
 /** Shows characters that nobody sees by their numbers, in a text that a model reads: also those that join others. */
 export const showInvisible = (text: string): string =>

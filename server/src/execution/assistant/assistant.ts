@@ -361,7 +361,7 @@ export class Assistant {
       const place = `${turn}-${index + 1}#1`;
       const { said, waitedMs } = await this.#call(calls[index]!, place, (what, work) => this.#own(what, work, within));
       if (this.#until !== undefined) until = Math.max(until!, this.#until + waitedMs);
-      // At once: a tool may have paid.
+      // At once, where other branches wait for a tenth of a second: a tool may have paid.
       if (--open > 0) await execution.commit();
       return { output: said, then: "continue" };
     });

@@ -62,8 +62,9 @@ function firstStopped(steps: JournalStep[], within: string): JournalStep | undef
 }
 
 /**
- * Where an assistant goes on that ended with an error of its own: at the question to a person who refused more, at the question or the
- * first of the calls that a limit ended, at the last question after calls that went wrong. Undefined: behind all of its steps.
+ * The step at which an assistant goes on that ended with an error of its own. If a person refused more: the question to them. If a limit
+ * ended a question or calls: that question, or the first of them. After calls that went wrong: the last question. Undefined: none of its
+ * steps is done again.
  */
 function stopOf(assistant: JournalStep, steps: JournalStep[]): JournalStep | undefined {
   const own = steps

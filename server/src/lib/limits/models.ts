@@ -75,7 +75,7 @@ export const MODELS = {
   },
   modelCallsAtOnce: {
     value: 1_024,
-    bounds: "calls of models by agents at a time, in each process: about as many as runs are in memory",
+    bounds: "calls of models by agents at a time, in each process: about one for each run in memory",
     beyond: "further ones wait; organizations take turns",
     test: [DOOR, "of all organizations"],
   },
@@ -120,8 +120,8 @@ export const MODELS = {
   modelLongAnswerTokens: {
     value: 131_072,
     bounds:
-      "tokens that a call without `maxTokens` reserves for its answer where budgets have room for them: as many as models write",
-    beyond: "a longer answer passes the budget",
+      "tokens that a call without `maxTokens` reserves for its answer if budgets have room for them: the longest answer that models write",
+    beyond: "a longer answer exceeds the budget",
     test: [BUDGETS, "a long answer has room"],
   },
   runUsageRuns: {
@@ -165,7 +165,7 @@ export const MODELS = {
     value: 1_000,
     bounds: "pinned tools of MCP servers that a version of an agent has, at all addresses that its runs ask",
     beyond: "the task fails with `configuration`",
-    test: ["server/src/agents/tools/pinned-tools.db.test.ts", "as many as a version may have"],
+    test: ["server/src/agents/tools/pinned-tools.db.test.ts", "a version has its 1,000 pinned tools"],
   },
   modelHoldSeconds: {
     value: 60,

@@ -79,7 +79,7 @@ test("a thousand messages wait for a client that does not read; at one more it i
   expect(socket.readyState).not.toBe(WebSocket.OPEN);
 });
 
-test("short messages of one turn of the event loop are one write, in order with a large one between them", async () => {
+test("short messages of one tick of the event loop are one write, in order with a large one between them", async () => {
   await using opened = await open(new FairShare(LIMITS.arrivingBytes));
   const { client, stream, outgoing } = opened;
   const came: string[] = [];

@@ -1,4 +1,4 @@
-/** Sends for one WebSocket: message after message, large ones in fragments, short ones of one turn of the event loop in one write. */
+/** Sends for one WebSocket: message after message, large ones in fragments, short ones of one tick of the event loop in one write. */
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { AnswerSize } from "../../../graphql/context/answer-size.ts";
@@ -8,7 +8,7 @@ import { LIMITS } from "../../../lib/limits.ts";
 import { PIECE_BYTES, type PieceWriter } from "../../write-pieces.ts";
 import type { Unanswered } from "./unanswered.ts";
 
-/** Messages of this turn of the event loop, which the socket has and the kernel has not. */
+/** Messages of this tick of the event loop, which the socket has and the kernel has not. */
 type Gathered = PromiseWithResolvers<void> & { count: number; uncounted: number };
 
 export class Outgoing {
