@@ -7,7 +7,7 @@ import { connectionOf, openBudgets, openReservations, openWorld, plannedCall, wo
 
 openWorld();
 
-/** What was spent over all places of these. */
+/** Sums up what was spent over all places of these. */
 async function sumOf(subjects: readonly string[]): Promise<object> {
   const [spent] = await world.database.query(
     `select sum(tokens)::int as tokens, round(sum(cost), 6)::float8 as cost, count(*)::int as places

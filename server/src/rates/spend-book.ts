@@ -88,7 +88,7 @@ type Priced = Amount & { currency: string };
 
 const NOTHING: Amount = { tokens: 0, cost: 0 };
 
-/** What it holds while it is under way. */
+/** Its part of a budget while it is under way. */
 const heldBy = ({ currency, tokens, beyondTokens, cost }: Reservation): Priced => ({
   currency,
   tokens: tokens + beyondTokens,

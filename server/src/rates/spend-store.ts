@@ -23,7 +23,7 @@ export type Reservation = Amount & {
   runId: RunId | null;
   /** Empty without a price. */
   currency: string;
-  /** What it may use beyond its tokens while it is under way. They do not count if nobody knows what it used. */
+  /** Tokens that it may use beyond its own while it is under way. They do not count if nobody knows what it used. */
   beyondTokens: number;
   /** ms. */
   expiresAt: number;
