@@ -20,7 +20,7 @@ type Search = { look(text: string): Looked };
 type Turn = () => Promise<void> | undefined;
 
 export class LiveTexts {
-  /** Who reads them is woken together. */
+  /** Wakes all readers together. */
   readonly beats: Beats;
   readonly #texts = new Map<RunId, Set<LiveText>>();
   readonly #readers = new Map<RunId, Set<TextReader>>();
@@ -101,7 +101,7 @@ export class LiveText implements Disposable {
     this.#isWhole = true;
   }
 
-  /** Looks for secrets in what has come. Undefined: it has. */
+  /** Looks for secrets in what has come. Undefined: it is done already. */
   look(turn: Turn): Promise<void> | undefined {
     return this.#search !== undefined && !this.#lookOn() ? undefined : this.#lookAll(turn);
   }

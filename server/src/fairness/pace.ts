@@ -36,7 +36,7 @@ export class Pace {
   #dueAt = 0;
   #isWaiting = false;
 
-  /** `act`: called when there is something to do and it is due; calls `done` once it has done it. */
+  /** `act`: does what is due, and calls `done` after it. */
   constructor(beats: Beats, everyMs: number, act: () => void) {
     this.#beats = beats;
     this.#everyMs = everyMs;

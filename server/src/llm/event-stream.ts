@@ -13,11 +13,11 @@ import { KnownEvents, type KnownText, type Texts } from "./known-events.ts";
 const TURN_BYTES = 16 * 1_024;
 /** The wire waits while the package is this far behind. */
 const BEHIND_BYTES = 64 * 1_024;
-/** Handed over at a time while it is not known what the package makes of them: two show it, and then the others cost a tenth. */
+/** The package gets this many at a time until it is known what it makes of them: two show it, and then the others cost a tenth. */
 const LESSON_EVENTS = 4;
-/** Lessons without a known event, as in the arguments of a tool's call, after which it is given all again: each is a round of the event loop. */
+/** After so many lessons without a known event, as in the arguments of a tool's call, it gets all: each takes a tick of the event loop. */
 const MAX_VAIN_LESSONS = 16;
-/** Known events that come in this time are read together, as they are shown together: a turn costs more than a few of them. */
+/** Known events that come within this time are read and shown together: a turn costs more than a few of them. */
 const JOINED_MS = 50;
 
 type Options = {
@@ -41,15 +41,15 @@ export class EventStream implements BodySink {
   #text = "";
   /** The texts of known events that came before those bytes, until they are shown. */
   #texts: Texts = { text: "", reasoning: "" };
-  /** The bytes are one piece, which is no known event: it may be the beginning of one. */
+  /** The bytes are one piece that is no known event, but may begin one. */
   #isCut = false;
-  /** The package was given a few events to see what it makes of them. */
+  /** The package was given a few events to show what it makes of them. */
   #isLesson = false;
   #lessonsLeft = MAX_VAIN_LESSONS;
   /** No event ends before. */
   #searched = 0;
   #bytes = 0;
-  /** The wire waits for it. */
+  /** The wire waits until the package is less far behind. */
   #drained: PromiseWithResolvers<void> | undefined;
   #more: PromiseWithResolvers<void> | undefined;
   #end: { error?: unknown } | undefined;
@@ -83,7 +83,7 @@ export class EventStream implements BodySink {
     return this.#texts.text !== "" || this.#texts.reasoning !== "";
   }
 
-  /** A piece may be the second half of an event that one read of the socket ended in. */
+  /** The piece may be the second half of an event that a read of the socket has cut. */
   #takeMore(piece: Buffer): void {
     this.#text += piece.toString("latin1");
     if (this.#isCut && this.#keepText(this.known.read(this.#text))) {
@@ -127,7 +127,7 @@ export class EventStream implements BodySink {
     }
     // The package asks for more before it shows what it makes of what it has.
     if (this.#isLesson) await nextTick();
-    // Texts that are read already cost 3 µs to pass on, as much as a turn.
+    // Texts that are read already wait for no turn: to pass them on costs 3 µs, as much as a turn.
     const turn = this.#hasTexts && this.#text === "" ? undefined : this.#options.turn?.();
     if (turn) await turn;
     if (this.#hasTexts || this.#knowsNext()) {

@@ -93,13 +93,13 @@ export class Account {
   }
 
   async #writeAll(database: Database, all: readonly Entry[], now: number): Promise<Written[]> {
-    // One that is looked for again soon is left to those that wait for it: they came first.
+    // An account that is looked for again soon is left to the entries that wait for it: they came first.
     const looked = all.filter(({ reservation }) => !this.#looks.has(reservation.organizationId));
     const organizations = [...new Set(looked.map(({ reservation }) => reservation.organizationId))].toSorted();
     const ended = looked.filter(isEnded);
     const wanted = looked.filter(isWanted);
     const take = (query: Query): Promise<Set<OrganizationId>> => this.#take(query, { organizations, ended, now });
-    // An unsure end has the account before it looks for its reservation, in one transaction.
+    // An unsure end takes the account before it looks for its reservation, in one transaction.
     if (wanted.length === 0 && !ended.some(({ isUnsure }) => isUnsure)) {
       const ours = await take(database.query);
       return all.map(({ reservation }) => (ours.has(reservation.organizationId) ? undefined : "elsewhere"));
@@ -121,7 +121,7 @@ export class Account {
     });
   }
 
-  /** Ends these calls, and has the accounts of the organizations that are returned. */
+  /** Ends these calls, and takes the accounts of the organizations that are returned. */
   async #take(
     query: Query,
     { organizations, ended, now }: { organizations: readonly OrganizationId[]; ended: readonly Ended[]; now: number },

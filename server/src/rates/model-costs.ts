@@ -92,7 +92,7 @@ const readCosts: ReadDays<Cost> = async (database, organizationId, { from, befor
 
 type Use = Omit<AgentModelUse, "agentId">;
 
-/** The uses with the most tokens of each day. `columns`: what the uses are grouped by, under the names in it; `apart`: grouped by as well. */
+/** The uses with the most tokens of each day. `columns`: what they are grouped by and returned with; `apart`: what they are grouped by alone. */
 const readUses =
   <Of extends Use>(columns: Readonly<Record<string, string>>, most: number, apart: string[] = []): ReadDays<Of[]> =>
   async (database, organizationId, { from, before }) => {

@@ -56,9 +56,9 @@ export type EndedCall = {
 };
 
 /**
- * Ends these calls, and has the accounts of those organizations whose account no other transaction has, in any process: returns them. This
- * transaction has them until it ends. Waits for none, so no organization waits for another's. A process that stands still in a transaction
- * loses them after `idleMs`.
+ * Takes the accounts that no other transaction has, in any process, and ends these calls there. Returns the organizations whose accounts it
+ * took; the transaction has them until it ends. Waits for no account, so no organization waits for another's. A process that stands still
+ * in a transaction loses them after `idleMs`.
  */
 export async function lockAndEnd(
   query: Query,

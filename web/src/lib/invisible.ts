@@ -7,11 +7,11 @@ const INVISIBLE =
 
 export const hasInvisible = (text: string): boolean => text.search(INVISIBLE) >= 0;
 
-/** Shows them by their numbers. */
+/** Shows such characters by their numbers. */
 export const showInvisible = (text: string): string =>
   text.replaceAll(INVISIBLE, (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`);
 
-/** Writes them in a JSON text as JSON does: it says the same. */
+/** Writes such characters in a JSON text by their numbers, as JSON does: its value stays the same. */
 export const showInvisibleInJson = (json: string): string =>
   json.replaceAll(INVISIBLE, (sign) =>
     Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),

@@ -28,7 +28,7 @@ export function useHeldEnd(scrolled: RefObject<HTMLElement | null>, { isLive, is
     const { scrollTop, clientHeight, scrollHeight } = scrolled.current!;
     return scrollHeight - clientHeight - scrollTop <= NEAR_PX;
   };
-  /** By other keys, or by a screen reader, which needs none. The browser scrolls what became shorter, to its end. */
+  /** Whether other keys have scrolled it, or a screen reader, which needs none. The browser itself scrolls what became shorter, to its end. */
   const isScrolled = (): boolean => {
     const { scrollTop } = scrolled.current!;
     const by = scrollTop - (put.current ?? scrollTop);

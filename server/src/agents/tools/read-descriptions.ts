@@ -11,8 +11,8 @@ import type { ToolText } from "./pinned-tool.ts";
 export type ShownDescription = { description: string; inputSchema: JsonText; hints: JsonText };
 
 /**
- * In the order of `texts`; undefined for one that the server has replaced since. One has up to a quarter of a megabyte, in parts as
- * small as their writer likes: others have their turn after each, and `throwIfOver` may end it before the next.
+ * Reads them in the order of `texts`; undefined for one that the server has replaced since. One has up to a quarter of a megabyte, in any
+ * number of values: others have their turn after each, and `throwIfOver` may end it before the next.
  */
 export async function readDescriptions(
   { database }: Pick<Agents, "database">,

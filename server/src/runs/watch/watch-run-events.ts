@@ -114,7 +114,7 @@ export async function watchRunEvents(
       // Resumed at or behind the final revision: nothing more will come.
       if (read?.isOver && count === 0) return;
       for (const text of texts?.due() ?? []) {
-        // Nearly always there is nothing to wait for, and a wait costs as much as the rest.
+        // There is seldom anything to wait for, and a wait costs as much as the rest.
         const looking = text.look(turn);
         if (looking) await looking;
         // The end of another text, which this one may follow on.

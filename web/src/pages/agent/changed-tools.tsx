@@ -70,7 +70,7 @@ function Change({ agentId, name, hash, after, mayWrite }: Omit<ToolProps, "tool"
   const [{ data, error }, readAgain] = useRead({
     query: ToolChangeDocument,
     variables: { id: agentId, after },
-    // An answer of before another change was accepted has another tool in this one's place.
+    // An answer from before another change was accepted has another tool in this one's place.
     requestPolicy: "network-only",
   });
   const mutate = useMutate();

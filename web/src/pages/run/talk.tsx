@@ -106,7 +106,7 @@ export function Talk({ name, isLive, opening, turns, asks, view, said, now, onCh
   );
 }
 
-/** Lets an item that changes its height above what is seen move that, or not: what is held is moved by nothing else. */
+/** Lets an item that changes its height above what is seen move that, unless the end is held: nothing else may move that. */
 function adjust(virtualizer: Virtualizer<HTMLElement, Element>, isWanted: boolean): void {
   virtualizer.shouldAdjustScrollPositionOnItemSizeChange = isWanted ? undefined : () => false;
 }
