@@ -135,17 +135,22 @@ const refusesRuns = (agentId: string): Promise<boolean> =>
   });
 
 test("what a branch has brought is not done again, however long another takes", async () => {
-  const post = `{call: http, with: {method: post, endpoint: '${sink.url}?run=beside&step=1'}}`;
-  const id = await start(
-    server,
-    await agentOf(server, `do: [{both: {fork: {branches: [{long: ${hang("long")}}, {short: ${post}}]}}}]`),
-  );
-  await eventually(async () => stepsOf(await readRun(server, id)).includes("short completed"));
+  const post = (path: string): string => `{call: http, with: {method: post, endpoint: '${sink.url}${path}'}}`;
+  const branches = [
+    `{long: ${hang("long")}}`,
+    `{short: ${post("?run=beside&step=1")}}`,
+    // Ends after the other was written.
+    `{later: ${post("/delay/300?run=beside&step=2")}}`,
+  ];
+  const id = await start(server, await agentOf(server, `do: [{all: {fork: {branches: [${branches.join(", ")}]}}}]`));
+  const over = async (): Promise<string[]> => stepsOf(await readRun(server, id)).toSorted();
+  await expect.poll(over).toEqual(["all running", "later completed", "long running", "short completed"]);
   await eventually(() => sink.count("long", 1));
   await server.kill();
   await server.restart();
   expect(await until(server, id, ...ENDED)).toMatchObject({ status: "completed" });
-  expect([sink.count("long", 1)!.requests, sink.count("beside", 1)!.requests]).toEqual([2, 1]);
+  const counts = [sink.count("long", 1), sink.count("beside", 1), sink.count("beside", 2)];
+  expect(counts.map((count) => count!.requests)).toEqual([2, 1, 1]);
 });
 
 test("SIGTERM lets what is under way finish; what takes longer than it gets is resumed at the next start, with the same key", async () => {

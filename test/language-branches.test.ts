@@ -1,8 +1,12 @@
 /** Concurrency within a run: `fork`, and the items of `call: each` (docs/definitions.md). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { decodeId } from "../server/src/lib/ids.ts";
+import { start } from "./agents.ts";
 import { expectInTime } from "./in-time.ts";
 import { eventually, type Data } from "./client.ts";
-import { runOf, stepsOf } from "./runs.ts";
+import { startEndpoint } from "./endpoint.ts";
+import { connectTo } from "./faults/audit.ts";
+import { agentOf, readRun, runOf, stepsOf, until } from "./runs.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
@@ -36,6 +40,29 @@ describe("fork", () => {
     );
     expect(run.output).toEqual({ got: [{ n: 2 }, { n: 3 }] });
     expectInTime(performance.now() - since, 10_000);
+  });
+
+  test("a call that ends while all others wait is written as the run rests, in one commit", async () => {
+    await using endpoint = await startEndpoint();
+    endpoint.answer = "held";
+    const ask = "{call: 'approval:1.0.0@default', with: {question: Shall we?}}";
+    const pay = `{call: http, with: {method: post, endpoint: '${endpoint.url}'}}`;
+    const id = await start(server, await agentOf(server, fork(`{ask: ${ask}}, {pay: ${pay}}`)));
+    await expect.poll(() => endpoint.held).toBe(1);
+    await expect.poll(async () => (await readRun(server, id)).approvals.nodes.length).toBe(1);
+    endpoint.letGo("{}");
+    expect(stepsOf(await until(server, id, "paused")).toSorted()).toEqual([
+      "ask paused",
+      "both running",
+      "pay completed",
+    ]);
+    const database = await connectTo(server);
+    const { rows } = await database.query(
+      "select runs.xmin = steps.xmin as together from runs join steps on run_id = runs.id where run_id = $1 and name = 'pay'",
+      [decodeId("run", id)],
+    );
+    await database.end();
+    expect(rows).toEqual([{ together: true }]);
   });
 
   test("compete: the first to end wins, its output is the task's, the others are cancelled with their calls", async () => {

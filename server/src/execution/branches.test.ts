@@ -52,6 +52,21 @@ test("a wait is over at its time while another branch goes on; the last to end l
   expect(unloaded.mock.calls).toEqual([[clock.now() + 8_000, false]]);
 });
 
+test("a branch that looks again does so while others go on, and keeps no run from resting, nor wakes it", async () => {
+  const { clock, branches, unloaded, scope } = open();
+  branches.fork(2);
+  const look = { until: null, person: false, lookAfterMs: 100 };
+  const first = branches.wait(look, scope);
+  clock.pass(100);
+  await first;
+  const second = branches.wait(look, scope);
+  const late = branches.wait({ until: clock.now() + 5_000, person: false }, scope);
+  clock.pass(100);
+  await expect(second).rejects.toThrow(Unloaded);
+  await expect(late).rejects.toThrow(Unloaded);
+  expect(unloaded.mock.calls).toEqual([[clock.now() + 4_900, false]]);
+});
+
 test("a signal is looked for when somebody notices for it, and now and then", async () => {
   const { clock, branches, scope } = open();
   branches.fork(4);

@@ -18,6 +18,8 @@ export type Wait = {
   person: boolean;
   /** Waits for memory that others hold: the run gives back its own. */
   forMemory?: boolean;
+  /** Returns after this long while others continue. It wakes no run that rests. */
+  lookAfterMs?: number;
 };
 type Waiting = {
   /** The nearest end, timeouts included. */
@@ -112,7 +114,7 @@ export class Branches {
   wait(wait: Wait, scope: Left): Promise<void> {
     return new Promise((resolve, reject) => {
       const { signal } = wait;
-      const again = signal === undefined ? Infinity : this.#clock.now() + LOOK_AGAIN_MS;
+      const again = this.#clock.now() + (wait.lookAfterMs ?? (signal === undefined ? Infinity : LOOK_AGAIN_MS));
       const look = Math.min(wait.until ?? Infinity, again);
       const leave = (then: () => void): void => {
         if (this.#isUnloading || !this.#waiting.delete(waiting)) return;

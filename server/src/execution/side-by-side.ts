@@ -1,6 +1,5 @@
 /** Runs several things within a task at the same time. */
-import { follow } from "../lib/abort.ts";
-import { until } from "../lib/clock.ts";
+import { follow, type Follower } from "../lib/abort.ts";
 import type { Execution } from "./execution.ts";
 import type { Frame } from "./frame.ts";
 import type { Result, Scope } from "./scope.ts";
@@ -10,14 +9,45 @@ export type Branch = (index: number, scope: Scope) => Promise<Result>;
 /** Why a branch was stopped early: another won or failed. No `catch` sees it. */
 export class BranchLeft extends Error {}
 
-/** How long the outcomes of a branch that has ended wait for another's commit. */
+/** The last one has ended: nothing is left to wait for. */
+const ALL_ENDED = new BranchLeft("all branches have ended");
+
+/** How long what a branch has brought waits for another's commit. */
 const OUTCOME_WAIT_MS = 100;
 
-/** Commits what a branch has brought, unless others commit or end soon: a call that is over is never made again, however long they take. */
-async function commitOutcomes(execution: Execution, others: AbortSignal): Promise<void> {
-  if (!execution.journal.hasOutcome) return;
-  await until(execution.shared.clock, execution.now() + OUTCOME_WAIT_MS, others).catch(() => {});
-  if (execution.journal.hasOutcome && !others.aborted) await execution.commit();
+/**
+ * Commits what branches have brought that have ended: a call that is over is never made again, however long the others take. One of
+ * the branches waits for all of them, so that a commit of the others, the run's rest or the end of all has time to write it.
+ */
+class Ended {
+  readonly #execution: Execution;
+  #others: Follower | undefined;
+
+  constructor(execution: Execution) {
+    this.#execution = execution;
+  }
+
+  /** `signal`: the branches'. */
+  async commitOutcomes(signal: AbortSignal): Promise<void> {
+    const { journal, branches } = this.#execution;
+    if (!journal.hasOutcome || this.#others) return;
+    using others = (this.#others = follow(signal));
+    const scope = { signal: others.signal, deadline: undefined };
+    while (journal.hasOutcome && !others.signal.aborted) {
+      await branches
+        .wait({ until: null, person: false, lookAfterMs: OUTCOME_WAIT_MS }, scope)
+        .catch((reason: unknown) => {
+          if (reason !== others.signal.reason) throw reason;
+        });
+      if (journal.hasOutcome && !others.signal.aborted) await this.#execution.commit();
+    }
+    this.#others = undefined;
+  }
+
+  /** All have ended: what comes next in the run writes it. */
+  all(): void {
+    this.#others?.abort(ALL_ENDED);
+  }
 }
 
 /**
@@ -35,7 +65,7 @@ export async function runTogether(frame: Frame, count: number, most: number, bra
   let next = 0;
   let live = lines;
   let working = lines;
-  using others = follow(signal);
+  const ended = new Ended(execution);
   let thrown: { reason: unknown } | undefined;
 
   const line = async (): Promise<void> => {
@@ -51,8 +81,8 @@ export async function runTogether(frame: Frame, count: number, most: number, bra
         results[index] = await branch(index, { ...frame.scope, signal, progress });
         progress(1);
       }
-      if (--working > 0) await commitOutcomes(execution, others.signal);
-      else others.abort(undefined);
+      if (--working > 0) await ended.commitOutcomes(signal);
+      else ended.all();
     } catch (reason) {
       thrown ??= { reason };
       if (!signal.aborted) own.abort(new BranchLeft("another branch has failed"));

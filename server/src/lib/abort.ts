@@ -1,7 +1,7 @@
 const ONCE = { once: true } as const;
 
 /** A signal that follows another until disposed. `AbortSignal.any` costs 10 µs and leaves work to the collector. */
-class Follower implements Disposable {
+export class Follower implements Disposable {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
   readonly #pass = (): void => this.abort(this.#outer.reason);
