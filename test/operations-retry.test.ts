@@ -302,6 +302,21 @@ test("a version with a task before the failed one fits", async () => {
   expect(step(again, "one").finishedAt).toBe(step(first, "one").finishedAt);
 });
 
+test.each([
+  ["branches", (one: (name: string) => string) => `fork: {branches: [${one("left")}, ${one("right")}]}`],
+  [
+    "items",
+    (one: (name: string) => string) => `call: 'each:1.0.0@default', with: {in: '\${ [1, 2] }', do: [${one("bad")}]}`,
+  ],
+])("of %s that failed together all are done again", async (_, together) => {
+  const body = (condition: string): string => `  - all: {${together((name) => broken(name, condition))}}\n`;
+  const first = await failedRun(body("true"), body("false"));
+  expect(first.steps.map(({ status }: Data) => status)).toEqual(["failed", "failed", "failed"]);
+  const again = await retried({ runId: first.id, version: "2.0.0" });
+  expect(again).toMatchObject({ status: "completed", error: null });
+  expect(again.steps.map(({ status }: Data) => status)).toEqual(["completed", "skipped", "skipped"]);
+});
+
 test("twice, after steps that were done again beside one that went on: it keeps its place behind those before it", async () => {
   const body = (first: string, pause: string): string => `
   - all:
