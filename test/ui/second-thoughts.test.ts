@@ -452,15 +452,34 @@ test("two who save a draft at once: theirs is shown, mine is kept, or it is disc
   await page.getByRole("textbox", { name: "The version" }).getByText("hello of theirs").waitFor();
   await page.getByRole("textbox", { name: "Current text" }).getByText("hello of mine").waitFor();
   expect(await draft()).toBe(text(" of theirs"));
+  // The read after a save gets its answer late: by then they have saved again.
+  const [read, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route("**/graphql", async (route) => {
+    if (!/query AgentDefinition\b/.test(route.request().postData() ?? "")) return route.fallback();
+    const response = await route.fetch();
+    read.resolve();
+    await late.promise;
+    await route.fulfill({ response });
+  });
   await conflict.getByRole("button", { name: "Keep mine" }).click();
   await conflict.waitFor({ state: "detached" });
   expect(await draft()).toBe(text(" of mine"));
   await page.getByText("This draft is not published").waitFor();
+  await read.promise;
 
   await saveTheirs(" of theirs again");
   await write(page, text(" of mine again"));
+  const refused = page.waitForResponse((response) => /mutation SaveDraft\b/.test(response.request().postData() ?? ""));
   await page.getByRole("button", { name: "Save as draft" }).click();
+  await (await refused).finished();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  expect(
+    await conflict.count(),
+    "neither the draft that they replaced nor an answer of before is taken for theirs",
+  ).toBe(0);
+  late.resolve();
   await conflict.getByText(/saved another draft/).waitFor();
+  await page.unroute("**/graphql");
   await conflict.getByRole("button", { name: "Discard draft" }).click();
   await expect.poll(async () => (await written(page)).join("\n")).toContain("hello of theirs again");
   expect(await draft()).toBe(text(" of theirs again"));

@@ -70,6 +70,23 @@ export function useAsked<Data, Variables extends AnyVariables>(
   return [data, ask];
 }
 
+/**
+ * Reads again what a query shows, and resolves once that is shown. While an answer is on its way urql gives that one, which may be of
+ * before: the one after it is not. Throws Refusal.
+ */
+export function useReadAnew() {
+  const client = useClient();
+  return async <Data, Variables extends AnyVariables>(
+    document: TypedDocumentNode<Data, Variables>,
+    variables: Variables,
+  ): Promise<void> => {
+    const read = async () => client.query(document, variables, NETWORK_ONLY).toPromise();
+    await read();
+    const { error } = await read();
+    if (error) throw refusalIn(error);
+  };
+}
+
 /** Throws Refusal. */
 export function useMutate() {
   const client = useClient();

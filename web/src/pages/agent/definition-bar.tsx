@@ -1,8 +1,14 @@
 /** Publishes the definition or saves it as a draft, and offers what can be done with a draft. */
 import { useState } from "react";
 import { Button } from "@mantine/core";
-import { PublishDocument, SaveDraftDocument, type AgentDefinitionQuery } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import {
+  AgentDefinitionDocument,
+  PublishDocument,
+  SaveDraftDocument,
+  type AgentDefinitionQuery,
+} from "../../api/documents.ts";
+import { useMutate, useReadAnew } from "../../api/hooks.ts";
+import { Refusal } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Confirm } from "../../components/confirm.tsx";
 import { Problem } from "../../components/notice.tsx";
@@ -77,6 +83,7 @@ type SavedDraft = ReturnType<typeof useSavedDraft>;
 function useSavedDraft({ agent, text, onText, onCompareDraft, onChanged }: Props) {
   const { id: agentId, draft, definition: published } = agent;
   const mutate = useMutate();
+  const readAnew = useReadAnew();
   const saving = useAct();
   /** Revision of the draft that the text comes from; 0: none. A save replaces no other revision. */
   const [base, setBase] = useState(draft?.revision ?? 0);
@@ -91,12 +98,18 @@ function useSavedDraft({ agent, text, onText, onCompareDraft, onChanged }: Props
   };
   const saveText = async (expectedRevision: number): Promise<void> => {
     const isDone = await saving.act(
-      () => save(text, expectedRevision),
-      ({ reason }) => setIsConflict(reason === "draft_changed"),
+      async () => {
+        try {
+          await save(text, expectedRevision);
+        } catch (error) {
+          // Nothing is offered before theirs is read: until then the page has the draft that they replaced.
+          if (isOfConflict(error)) await readAnew(AgentDefinitionDocument, { id: agentId });
+          throw error;
+        }
+      },
+      (refusal) => setIsConflict(isOfConflict(refusal)),
     );
     if (isDone) setIsConflict(false);
-    // Reads the other draft, to show it.
-    else onChanged();
   };
   /** Goes on with this draft, or with the published text, in place of what was typed. */
   const open = (other: Draft | null): void => {
@@ -108,6 +121,8 @@ function useSavedDraft({ agent, text, onText, onCompareDraft, onChanged }: Props
   };
   return { saving, isConflict, base, setBase, save, saveText, open };
 }
+
+const isOfConflict = (error: unknown): boolean => error instanceof Refusal && error.reason === "draft_changed";
 
 function usePublishing({ text, onPublished }: Props, { base, setBase, save }: SavedDraft) {
   const mutate = useMutate();
