@@ -1,12 +1,12 @@
 /** A run's page as a conversation: a thousand turns, texts that are still being written, and several assistants in one run. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { decodeId } from "../../server/src/lib/ids.ts";
 import { start } from "../agents.ts";
 import { eventually } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
 import { startLlmService, toolCall, Writing, type LlmService } from "../llm-service.ts";
-import { agentOf, ran } from "../runs.ts";
+import { agentOf, CANCEL, ran } from "../runs.ts";
 import { movedServer, type MovedServer } from "../shared-server.ts";
 import { expectEachLook, expectGoodLooks, GREETER, LOOKS, Person, sharedBrowser } from "./ui.ts";
 
@@ -15,6 +15,8 @@ let server: MovedServer;
 let model: LlmService;
 let person: Person;
 let page: Page;
+/** The parts of texts that the page was sent. */
+let parts: string[] = [];
 beforeAll(async () => {
   [browser, server, model] = await Promise.all([sharedBrowser(), movedServer(), startLlmService()]);
   const { projectId } = server.world;
@@ -28,6 +30,11 @@ beforeAll(async () => {
   });
   person = await Person.open(browser, { viewport: LOOKS[0]!.viewport });
   person.mayFail();
+  person.page.on("websocket", (socket) =>
+    socket.on("framereceived", ({ payload }) => {
+      if (/"textDelta":{/.test(String(payload))) parts.push(String(payload));
+    }),
+  );
   page = await person.enter(server, "/agents");
 });
 afterAll(async () => {
@@ -35,7 +42,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await model[Symbol.asyncDispose]();
 });
-beforeEach(() => page.setViewportSize(LOOKS[0]!.viewport));
+beforeEach(async () => {
+  parts = [];
+  await page.setViewportSize(LOOKS[0]!.viewport);
+});
 
 const assistant = (name: string, own: object = {}): object => ({
   [name]: {
@@ -49,6 +59,27 @@ const assistant = (name: string, own: object = {}): object => ({
   },
 });
 const doing = (...tasks: object[]): Promise<string> => agentOf(server, `do: ${JSON.stringify(tasks)}`);
+
+/** Starts a run that ends with its test: if it went on, it would ask the model in the next test, also after a restart. */
+async function started(...tasks: object[]): Promise<string> {
+  const id = await start(server, await doing(...tasks));
+  onTestFinished(async () => void (await server.graphql(CANCEL, { id })));
+  return id;
+}
+
+/** Waits for words that a model writes. Without them it says where they got lost: the model was asked again, they were not sent, or not drawn. */
+async function expectWritten(writing: Writing, text: Locator, words: string | RegExp): Promise<void> {
+  try {
+    await text.filter({ hasText: words }).waitFor();
+  } catch (cause) {
+    const drawn = await page.locator("#page").textContent();
+    const sent = parts
+      .slice(-20)
+      .map((part) => part.slice(0, 300))
+      .join("\n");
+    throw new Error(`of ${writing.count} streams the page was sent\n${sent}\nand it shows\n${drawn}`, { cause });
+  }
+}
 
 /** More than the page shows at once. */
 const LONG = `${"Greet Grace. ".repeat(2_000)}That is all.`;
@@ -163,17 +194,17 @@ test("what has the focus stays in the page, and what was opened is open when one
 test("a running conversation holds its newest turn in sight, until somebody scrolls up, and then offers it", async () => {
   const writing = new Writing();
   model.replies = [...Array.from({ length: 6 }, () => toolCall("greeter", { who: "Grace" })), writing.reply];
-  const id = await start(server, await doing(assistant("work", { prompt: LONG })));
+  const id = await started(assistant("work", { prompt: LONG }));
   await person.go(`/runs/${id}`);
   const turns = page.getByRole("region", { name: "What work says" });
   await eventually(() => writing.count === 1);
   writing.text("Line\n".repeat(100));
   const text = turns.getByRole("region", { name: "Text so far" });
-  await text.waitFor();
+  await expectWritten(writing, text, /(Line\n){100}/);
   const leftBelow = () => turns.evaluate((all) => Math.round(all.scrollHeight - all.clientHeight - all.scrollTop));
   await expect.poll(leftBelow).toBeLessThanOrEqual(2);
   writing.text("More\n".repeat(100));
-  await text.getByText(/(More\n){100}/).waitFor();
+  await expectWritten(writing, text, /(More\n){100}/);
   await expect.poll(leftBelow).toBeLessThanOrEqual(2);
 
   await turns.hover();
@@ -182,7 +213,7 @@ test("a running conversation holds its newest turn in sight, until somebody scro
   await newest.waitFor();
   const top = await turns.evaluate((all) => all.scrollTop);
   writing.text("Even more\n".repeat(50));
-  await text.getByText(/(Even more\n){50}/).waitFor();
+  await expectWritten(writing, text, /(Even more\n){50}/);
   expect(await turns.evaluate((all) => all.scrollTop)).toBe(top);
   await expectGoodLooks(page, "a conversation whose end is left");
   const follow = async (): Promise<void> => {
@@ -219,12 +250,12 @@ test("a running conversation holds its newest turn in sight, until somebody scro
 test("a long text that comes fast is drawn ten times a second at most, and only its end", async () => {
   const writing = new Writing();
   model.replies = [writing.reply];
-  const id = await start(server, await doing({ ask: { call: "llm:1.0.0@default", with: { prompt: "Hi" } } }));
+  const id = await started({ ask: { call: "llm:1.0.0@default", with: { prompt: "Hi" } } });
   await person.go(`/runs/${id}?step=1`);
   await eventually(() => writing.count === 1);
   writing.text("Begin. ");
   const text = page.getByLabel("output so far");
-  await text.filter({ hasText: "Begin." }).waitFor();
+  await expectWritten(writing, text, "Begin.");
   await text.evaluate((pre) => {
     const seen = { most: 0, changes: 0, since: performance.now() };
     Object.assign(window, { seen });
@@ -240,7 +271,7 @@ test("a long text that comes fast is drawn ten times a second at most, and only 
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   writing.text("The end.");
-  await text.filter({ hasText: "The end." }).waitFor();
+  await expectWritten(writing, text, "The end.");
   const { most, changes, since, now } = await page.evaluate(() => ({
     ...(window as unknown as { seen: { most: number; changes: number; since: number } }).seen,
     now: performance.now(),
@@ -269,19 +300,19 @@ test("a long text that comes fast is drawn ten times a second at most, and only 
 test("a text stays when the connection is cut, and when the server is killed until the model writes it again", async () => {
   const writing = new Writing();
   model.replies = [writing.reply];
-  const id = await start(server, await doing(assistant("work", { tools: [] })));
+  const id = await started(assistant("work", { tools: [] }));
   await person.go(`/runs/${id}`);
   const talk = page.getByRole("complementary", { name: "Conversation of work" });
   const text = talk.getByRole("region", { name: "Text so far" });
   await eventually(() => writing.count === 1);
   writing.text("Once upon");
-  await text.filter({ hasText: "Once upon" }).waitFor();
+  await expectWritten(writing, text, "Once upon");
   await page.context().setOffline(true);
   writing.text(" a time");
   await page.getByText(/Reconnecting/).waitFor();
   expect(await text.textContent()).toBe("Once upon");
   await page.context().setOffline(false);
-  await text.filter({ hasText: "Once upon a time" }).waitFor();
+  await expectWritten(writing, text, "Once upon a time");
 
   await server.kill();
   await page.getByText(/Reconnecting/).waitFor();
@@ -290,7 +321,7 @@ test("a text stays when the connection is cut, and when the server is killed unt
   await eventually(() => writing.count === 2);
   await page.getByText(/Reconnecting/).waitFor({ state: "detached" });
   writing.text("Once more");
-  await text.filter({ hasText: "Once more" }).waitFor();
+  await expectWritten(writing, text, "Once more");
   expect(await text.textContent()).toBe("Once more");
   writing.end();
   await expect.poll(() => page.title()).toContain("completed");
