@@ -116,10 +116,18 @@ export class LiveText implements Disposable {
     return steps ? inTurns(steps, turn) : null;
   }
 
-  /** The part from there on that can be shown, as far as was looked. */
-  from(start: number): string {
+  /** The characters that can be shown, as far as was looked. */
+  get length(): number {
+    return this.#clean + (this.#instead?.length ?? 0);
+  }
+
+  /** So much of it from there on: at most so many characters of the text, and what stands for the rest. */
+  from(start: number, most = Infinity): string {
     const instead = this.#instead ?? "";
-    return start < this.#clean ? this.#raw.from(start, this.#clean) + instead : instead.slice(start - this.#clean);
+    if (start >= this.#clean) return instead.slice(start - this.#clean);
+    const text = this.#raw.from(start, Math.min(start + most, this.#clean));
+    if (start + text.length === this.#clean) return text + instead;
+    return text.slice(0, text.length - cutPair(text, text.length));
   }
 
   /** Returns whether there is more to look at. */

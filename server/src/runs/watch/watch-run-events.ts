@@ -20,6 +20,8 @@ export type RunEvent = { revision: number; run?: Run; step?: Step; textDelta?: T
 /** A reader this many commits, or characters of commits, behind is served from the database again. */
 const MAX_KEPT = 100;
 const MAX_KEPT_CHARACTERS = 256 * 1024;
+/** Characters of the ends of texts: commits are one object for all readers, these are each reader's own. */
+const MAX_KEPT_TEXT_CHARACTERS = 20 * 1024;
 /** Steps read at once: a run has up to 10,000 of them, and 64 MB. */
 const MAX_READ = 1_000;
 
@@ -31,6 +33,7 @@ class Backlog {
   readonly #wakeup: Wakeup;
   #kept: (Commit | TextDelta)[] = [];
   #characters = 0;
+  #textCharacters = 0;
   /** The database must be read: something was missed, or there is too much. */
   #isLost = true;
 
@@ -42,8 +45,10 @@ class Backlog {
     this.#wakeup.notify();
     if (this.#isLost) return;
     this.#kept.push(item);
-    this.#characters += "text" in item ? item.text.length : charactersOf(item.steps);
-    if (this.#kept.length > MAX_KEPT || this.#characters > MAX_KEPT_CHARACTERS) this.lose();
+    if (isCommit(item)) this.#characters += charactersOf(item.steps);
+    else this.#textCharacters += item.text.length;
+    const isMuch = this.#characters > MAX_KEPT_CHARACTERS || this.#textCharacters > MAX_KEPT_TEXT_CHARACTERS;
+    if (isMuch || this.#kept.length > MAX_KEPT) this.lose();
   }
 
   lose(): void {
@@ -61,7 +66,7 @@ class Backlog {
     const kept = this.#isLost ? undefined : this.#kept;
     if (kept?.length === 0) return kept;
     this.#kept = [];
-    this.#characters = 0;
+    this.#characters = this.#textCharacters = 0;
     this.#isLost = false;
     return kept && isWhole(kept.filter(isCommit), shown) ? kept : undefined;
   }

@@ -14,6 +14,8 @@ export type TextDelta = { runId: RunId; stepNumber: number; offset: number; text
  */
 const JOINED_MS = 40;
 const NONE: readonly LiveText[] = [];
+/** Each reader has a copy of its own: of thousands that read slowly, or come late, none holds much. */
+export const MAX_PART_CHARACTERS = 16 * 1_024;
 
 export class WatchedTexts implements TextReader, Disposable {
   readonly #runs: Runs;
@@ -24,7 +26,10 @@ export class WatchedTexts implements TextReader, Disposable {
   /** The characters that were sent of each. */
   readonly #sent = new Map<LiveText, number>();
 
-  /** `keep`: called with the last part of a text when it ends, before its step's commit. */
+  /**
+   * `keep`: called with the last part of a text when it ends, before its step's commit; not if there is more than a part left, which comes with
+   * the step.
+   */
   constructor(runs: Runs, runId: RunId, wakeup: Wakeup, keep: (last: TextDelta) => void) {
     const { texts } = runs.executions;
     this.#runs = runs;
@@ -39,7 +44,7 @@ export class WatchedTexts implements TextReader, Disposable {
   }
 
   ended(text: LiveText): void {
-    const last = this.#next(text);
+    const last = this.#leftOf(text) > MAX_PART_CHARACTERS ? undefined : this.#next(text);
     this.#sent.delete(text);
     if (last) this.#keep(last);
   }
@@ -56,12 +61,17 @@ export class WatchedTexts implements TextReader, Disposable {
   take(text: LiveText): TextDelta | undefined {
     const delta = text.isOver ? undefined : this.#next(text);
     if (delta) this.#pace.done();
+    if (delta && this.#leftOf(text) > 0) this.#pace.ask();
     return delta;
+  }
+
+  #leftOf(text: LiveText): number {
+    return text.length - (this.#sent.get(text) ?? 0);
   }
 
   #next(from: LiveText): TextDelta | undefined {
     const offset = this.#sent.get(from) ?? 0;
-    const text = from.from(offset);
+    const text = from.from(offset, MAX_PART_CHARACTERS);
     if (text === "") return undefined;
     this.#sent.set(from, offset + text.length);
     return { runId: this.#runId, stepNumber: from.stepNumber, offset, text };
