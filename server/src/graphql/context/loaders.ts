@@ -261,10 +261,14 @@ export class Loaders {
     ));
   }
 
-  /** With all that is inside the step. */
+  /** With all that is inside the step. Each step that is read for it is a value of the answer: a list of runs may have a million. */
   get totalStepUsage(): Loader<StepId, ModelUsage | null> {
+    const walked = (count: number): void => {
+      this.#ending.throwIfOver();
+      this.#size.addValues(count);
+    };
     return (this.#totalStepUsage ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
-      totalUsageOfSteps(this.#rooms.runs, this.#organizationId, steps, () => this.#ending.throwIfOver()),
+      totalUsageOfSteps(this.#rooms.runs, this.#organizationId, steps, walked),
     ));
   }
 

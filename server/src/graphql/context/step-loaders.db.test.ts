@@ -3,12 +3,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../../../../test/in-time.ts";
 import { startDatabases, type Databases } from "../../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import { Ending } from "../../lib/ending.ts";
 import { newId, type RunId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { listSteps, type StepFilter, type StepPage } from "../../runs/read/read.ts";
 import { noting } from "../../runs/runs.testsuite.ts";
 import { testClock } from "../../../../test/clock.ts";
 import type { Database } from "../../storage/database.ts";
+import { AnswerSize } from "./answer-size.ts";
 import { Loaders } from "./loaders.ts";
 
 const STEPS = 10_000;
@@ -31,10 +34,15 @@ beforeAll(async () => {
   const noticing = noting(plain);
   database = noticing;
   ({ noted } = noticing);
-  loaders = new Loaders({ runs: { database } } as never, { organizationId } as Caller, {} as never, new Ending());
+  loaders = newLoaders();
   return () => plain[Symbol.asyncDispose]();
 });
 afterAll(() => databases[Symbol.asyncDispose]());
+
+function newLoaders(): Loaders {
+  const size = new AnswerSize(new FairShare(1_000_000), organizationId);
+  return new Loaders({ runs: { database } } as never, { organizationId } as Caller, size, new Ending());
+}
 
 /** Steps 1, 102, 203, … are loops of a hundred each; every tenth inside is open, and waits. */
 const fill = (plain: Database): Promise<unknown> =>
@@ -149,6 +157,16 @@ test("what a thousand steps of a run used of models, with all inside them, is tw
     [9_899, 7],
     [9_900, 7],
   ]);
+});
+
+test("the totals of a list of large runs are refused once as many steps were read as an answer has values", async () => {
+  const own = newLoaders();
+  noted.length = 0;
+  const asked = await Promise.allSettled(runIds.map((runId) => own.totalStepUsage({ runId, number: 1 })));
+  const refused = { status: "rejected", reason: { code: "QUERY_TOO_COMPLEX" } };
+  expect(asked).toMatchObject(runIds.map(() => refused));
+  const walked = noted.filter(({ text }) => text.includes("parent_number")).length;
+  expect(walked * STEPS).toBe(LIMITS.queryValues + STEPS);
 });
 
 test("the numbers of steps of ten runs are one statement; so are their waits", async () => {

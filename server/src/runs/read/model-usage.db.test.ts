@@ -49,4 +49,14 @@ test("steps around a whole run are summed up in one walk, each with its own curr
     expect(usage).toEqual(around.map((number) => (number <= ODD ? both : euros)));
   }
   expect(times.all).toBeLessThan(10 * times.one);
+  // A list of runs may end between two of them.
+  const walks: number[] = [];
+  const walked = (count: number): void => {
+    walks.push(count);
+    if (walks.length === 2) throw new Error("enough");
+  };
+  const steps = [runId, newId<"run">(), runId].map((id, at) => ({ runId: id, number: at + 1 }));
+  const twice = [...steps, { runId: newId<"run">(), number: 1 }];
+  await expect(totalUsageOfSteps({ database }, organizationId, twice, walked)).rejects.toThrow("enough");
+  expect(walks).toEqual([last, 0]);
 });

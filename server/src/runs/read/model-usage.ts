@@ -1,4 +1,5 @@
 /** The use of models by a step, and for a run with all runs that it started. */
+import { parseStored } from "../../lib/json/json.ts";
 import type { OrganizationId, RunId, StepId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { CHILD_COLUMN } from "../../execution/journal/read-rows.ts";
@@ -30,6 +31,12 @@ const usageOf = (row: Row): ModelUsage => ({
   cost: row["is_priced"] ? row["cost"] : null,
   currency: row["is_priced"] ? row["currency"] : null,
 });
+
+/** All rows in one, each as a list of its values: ten thousand of them take a third of the time that rows of their own do. */
+const inOneRow = (rows: string, columns: string): string =>
+  `select coalesce(json_agg(json_build_array(${columns})), '[]')::text as all from (${rows}) as rows`;
+
+const rowsIn = <Values>([row]: readonly Row[]): Values[] => parseStored(row!["all"]) as unknown as Values[];
 
 const sumOf = (one: ModelUsage | undefined, other: ModelUsage): ModelUsage => {
   if (!one) return other;
@@ -63,67 +70,87 @@ export async function usageOfSteps(
 
 /**
  * In the order of `steps`, each with the steps inside it and the runs that these started, at most `LIMITS.runUsageRuns` runs for all steps of
- * a run. Null for one where none asked a model. Goes through each run's steps once, however many of them are asked for: `throwIfOver`
- * may end it before the next run.
+ * a run. Null for one where none asked a model. Goes through each run's steps once, however many of them are asked for: `walked` gets
+ * their number, and may end it before the next run.
  */
 export async function totalUsageOfSteps(
   { database }: Pick<Runs, "database">,
   organizationId: OrganizationId,
   steps: readonly StepId[],
-  throwIfOver: () => void,
+  walked: (steps: number) => void,
 ): Promise<(ModelUsage | null)[]> {
   const found = new Map<string, ModelUsage>();
   for (const [runId, wanted] of Map.groupBy(steps, (step) => step.runId)) {
-    throwIfOver();
     const numbers = wanted.map(({ number }) => number);
-    for (const [number, usage] of await totalsInside(database, organizationId, runId, numbers))
-      found.set(`${runId} ${number}`, usage);
+    const { totals, steps: count } = await totalsInside(database, organizationId, runId, numbers);
+    for (const [number, usage] of totals) found.set(`${runId} ${number}`, usage);
+    walked(count);
   }
   return steps.map(({ runId, number }) => found.get(`${runId} ${number}`) ?? null);
 }
 
-/** The totals of these steps and of all steps inside them. A step has a higher number than the one around it. */
+type CallsRow = [number, number, number, number, number | null, string | null, boolean];
+
+const usageOfCalls = ([number, inputTokens, outputTokens, cachedInputTokens, cost, currency, isPriced]: CallsRow): [
+  number,
+  ModelUsage,
+] => {
+  const price = isPriced ? { cost, currency } : { cost: null, currency: null };
+  return [number, { inputTokens, outputTokens, cachedInputTokens, ...price }];
+};
+
+/**
+ * The totals of these steps and of all steps inside them, and how many steps were read for them. A step has a higher number than the one
+ * around it.
+ */
 async function totalsInside(
   database: Database,
   organizationId: OrganizationId,
   runId: RunId,
   numbers: readonly number[],
-): Promise<Map<number, ModelUsage>> {
+): Promise<{ totals: Map<number, ModelUsage>; steps: number }> {
   const from = [organizationId, runId, Math.min(...numbers)];
   const [later, calls] = await Promise.all([
     database.query(
-      `select number, parent_number, ${CHILD_COLUMN} from steps_${partitionOf(database, runId)}
-        where organization_id = $1 and run_id = $2 and number >= $3 order by number`,
+      inOneRow(
+        `select number, parent_number, ${CHILD_COLUMN} from steps_${partitionOf(database, runId)}
+          where organization_id = $1 and run_id = $2 and number >= $3 order by number`,
+        "number, parent_number, child_id",
+      ),
       from,
       organizationId,
     ),
     database.query(
-      `select step_number, ${SUMS} from model_calls where organization_id = $1 and run_id = $2 and step_number >= $3
-        group by step_number`,
+      inOneRow(
+        `select step_number, ${SUMS} from model_calls where organization_id = $1 and run_id = $2 and step_number >= $3
+          group by step_number`,
+        "step_number, input_tokens, output_tokens, cached_input_tokens, cost, currency, is_priced",
+      ),
       from,
       organizationId,
     ),
   ]);
+  const read = rowsIn<[number, number, RunId | null]>(later);
   const around = new Set(numbers);
-  const inside = later.filter(({ number, parent_number: parent }) => {
+  const inside = read.filter(([number, parent]) => {
     if (around.has(parent)) around.add(number);
     return around.has(number);
   });
-  const ofCalls = new Map(calls.map((row) => [row["step_number"] as number, usageOf(row)]));
+  const ofCalls = new Map(rowsIn<CallsRow>(calls).map(usageOfCalls));
   const ofChildren = await usageOfTrees(
     database,
     organizationId,
-    inside.flatMap((row) => row["child_id"] ?? []),
+    inside.flatMap(([, , childId]) => childId ?? []),
   );
   const totals = new Map<number, ModelUsage>();
   const add = (number: number, usage: ModelUsage | undefined): unknown =>
     usage && totals.set(number, sumOf(totals.get(number), usage));
-  for (const { number, parent_number: parent, child_id: childId } of inside.toReversed()) {
+  for (const [number, parent, childId] of inside.toReversed()) {
     add(number, ofCalls.get(number));
-    add(number, ofChildren.get(childId));
+    if (childId !== null) add(number, ofChildren.get(childId));
     if (around.has(parent)) add(parent, totals.get(number));
   }
-  return totals;
+  return { totals, steps: read.length };
 }
 
 /** By run, each with the runs below it. */
