@@ -60,6 +60,18 @@ test("less where the budget has less", async () => {
   expect(waitedBytes).toBeLessThan(600_000);
 });
 
+test("no more of them in one turn of the event loop", async () => {
+  await using opened = await open(new FairShare(LIMITS.arrivingBytes));
+  const { client, socket, stream, outgoing } = opened;
+  client.pause();
+  for (let count = 0; socket.readyState === WebSocket.OPEN && count < 900; count++) {
+    void outgoing.send(MESSAGE);
+    // The rest is in the kernel.
+    expect(stream.writableLength).toBeLessThan(3 * MESSAGE.length);
+  }
+  expect(socket.readyState).not.toBe(WebSocket.OPEN);
+});
+
 test("a thousand messages wait for a client that does not read; at one more it is closed", async () => {
   await using opened = await open(new FairShare(LIMITS.arrivingBytes));
   const { client, socket, outgoing } = opened;
