@@ -60,3 +60,14 @@ test("a clock that is set back holds nothing up", () => {
   pace.ask();
   expect(times).toHaveLength(2);
 });
+
+test("a beat that is over holds nobody who comes for its time later", () => {
+  const clock = testClock(START);
+  const beats = new Beats(clock);
+  const times: number[] = [];
+  for (let count = 0; count < 2; count++) {
+    beats.at(START + 5, () => times.push(clock.now() - START));
+    clock.pass(20);
+  }
+  expect(times).toEqual([10, 20]);
+});

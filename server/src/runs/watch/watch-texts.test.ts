@@ -54,7 +54,7 @@ test("a long text comes in parts, one at a time, and its rest with the step if m
   const wakeup = new Wakeup();
   const kept: TextDelta[] = [];
   using watched = new WatchedTexts(runs, runId, wakeup, (last) => kept.push(last));
-  const long = "\u{1f600}".repeat(MAX_PART_CHARACTERS - 1) + "end";
+  const long = "a" + "\u{1f600}".repeat(MAX_PART_CHARACTERS - 1) + "end";
   using text = texts.open(runId, 1, () => undefined);
   text.add(long);
   let got = "";
