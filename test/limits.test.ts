@@ -339,6 +339,7 @@ describe("a definition", () => {
         `do: [{t: {try: [{x: {set: {a: 1}}}], catch: {retry: {delay: PT1S, limit: {attempt: {count: ${count}}}}}}}]`,
     ),
     secretsPerDefinition: of((count) => `use: {secrets: [${repeat(count, (at) => `s${at}`, ", ")}]}\n${ONE}`),
+    functionsPerDefinition: of((n) => `use: {functions: {${repeat(n, (at) => `f${at}: {wait: P1D}`, ", ")}}}\n${ONE}`),
     runtimeDays: of((days) => `do: [{pause: {wait: {days: ${days}}}}]`),
   });
 

@@ -80,8 +80,15 @@ const everything = (): object[] => [
   { race: { fork: { compete: true, branches: [{ slow: { wait: { hours: 1 } } }, set("fast")] } } },
   { child: { run: { workflow: { namespace: "test", name: "child", version: "1.0.0" } } } },
   { ask: { call: "approval:1.0.0@default", with: { question: "Sure?" } } },
+  { called: { call: "twice", with: { list: [1, 2] } } },
+  { calledAgain: { call: "once", with: {} } },
   { skipped: { if: "${ false }", do: [set("nothing")] } },
 ];
+
+const FUNCTIONS = {
+  once: { set: { n: 1 } },
+  twice: { for: { in: "${ .list }" }, do: [{ "one of them": { call: "once" } }] },
+};
 
 const TASKS = "tasks { path parentPath name kind }";
 const STEPS = "number parentNumber name kind taskPath callPath error { instance stepNumber }";
@@ -91,6 +98,7 @@ beforeAll(async () => {
   await agentOf(server, "do: [{one: {set: {n: 1}}}]", "child");
   definition = {
     document: { dsl: "1.0.3", namespace: "test", name: "everything", version: "1.0.0" },
+    use: { functions: FUNCTIONS },
     do: everything(),
   };
   agentId = await publishText(JSON.stringify(definition));
@@ -148,7 +156,8 @@ function expectPlanned(steps: Data[], tasks: Data[]): void {
     const task = planned.get(step.taskPath);
     expect(task, `${step.number} ${step.name} ${step.taskPath}`).toBeDefined();
     expect(step.name).toBe(task.name);
-    expect(task.parentPath).toBe(numbered.get(step.parentNumber)?.taskPath ?? null);
+    const around = numbered.get(step.parentNumber);
+    expect(task.parentPath).toBe(around?.kind === "function" ? "/use/functions" : (around?.taskPath ?? null));
     // The step of a `try` around one call alone has the call's kind.
     expect(step.kind).toBe(planned.get(step.callPath ?? step.taskPath).kind);
     if (step.callPath) expect(planned.get(step.callPath).parentPath).toBe(step.taskPath);
@@ -159,7 +168,7 @@ describe("a definition of every kind of task", () => {
   test("its version lists all tasks, as pointers into the text, each after the one that encloses it", async () => {
     const tasks = await tasksOf(agentId);
     expect(new Set(tasks.map(({ kind }) => kind))).toEqual(new Set(Object.keys(KINDS)));
-    const listed = new Set<string | null>([null]);
+    const listed = new Set<string | null>([null, "/use/functions"]);
     for (const { path, parentPath, name } of tasks) {
       expect(path.endsWith(`/${name}`)).toBe(true);
       expect(at(path), path).toEqual(expect.any(Object));
@@ -167,9 +176,13 @@ describe("a definition of every kind of task", () => {
       if (parentPath !== null) expect(path.startsWith(`${parentPath}/`)).toBe(true);
       listed.add(path);
     }
-    expect(listed.size - 1).toBe(tasks.length);
+    expect(listed.size - 2).toBe(tasks.length);
     const paths = tasks.map(({ path }) => path);
-    expect(paths).toEqual(written(definition, ""));
+    const functions = Object.entries(FUNCTIONS).flatMap(([name, task]) => {
+      const path = `/use/functions/${name}`;
+      return [path, ...written(task, path)];
+    });
+    expect(paths).toEqual([...written(definition["do"] && { do: definition["do"] }, ""), ...functions]);
     for (const path of [
       "/do/1/ü.1/do/1/deeper/do/0/deepest",
       "/do/8/once/try/0/lone",

@@ -433,7 +433,10 @@ describe("the published version", () => {
     const { id } = await publish(world);
     let compiled = 0;
     const own = openAgents(auth, {
-      compile: (workflow) => (compiled++, { definition: {}, secrets: [], block: workflow as never }),
+      compile: (workflow) => (
+        compiled++,
+        { definition: {}, secrets: [], functions: new Map(), block: workflow as never }
+      ),
     });
     await Promise.all(Array.from({ length: 100 }, () => published(own, world.caller, id)));
     expect(compiled).toBe(1);

@@ -1,13 +1,14 @@
 /** The agents that a definition starts, by `run: workflow` or as an assistant's tools, and that are not published. */
 import { tasksIn } from "../definition/tasks-in.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
+import { isLabel } from "../definition/schema/schema-words.ts";
 import { valueAt, type Finding, type Path } from "../definition/text/problem.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { reachesAgent, type Within } from "../lib/reach.ts";
 import type { Agents } from "./agents.ts";
 
 /** `path`: of what names it; `key`: of its handle there. `version` undefined: the published one. */
-type NamedAgent = {
+export type NamedAgent = {
   path: Path;
   key: "name" | "handle";
   project: string;
@@ -39,14 +40,17 @@ const warning = (path: Path, message: string): Finding => ({ path, at: "value", 
 
 function* agentsIn(workflow: Workflow): Generator<NamedAgent> {
   for (const { kind, task, path } of tasksIn(workflow)) {
-    if (kind === "run") yield workflowOf(task, path);
+    const child = kind === "run" && childOf(task, path);
+    if (child) yield child;
     if (kind === "assistant") yield* toolsOf(task, path, workflow.document.namespace);
   }
 }
 
-function workflowOf(task: JsonObject, path: Path): NamedAgent {
+/** The agent of `run: workflow`; undefined if data decides which. */
+export function childOf(task: JsonObject, path: Path): NamedAgent | undefined {
   const at = ["run", "workflow"];
   const { namespace, name, version } = valueAt(task, at) as Record<"namespace" | "name" | "version", string>;
+  if (!isLabel(namespace) || !isLabel(name)) return undefined;
   return {
     path: [...path, ...at],
     key: "name",

@@ -13,6 +13,7 @@ import type { Query } from "../storage/database.ts";
 import { archived, shownOf, type Agent } from "./agent.ts";
 import { readChecked, type Agents } from "./agents.ts";
 import { refusedCommands } from "./refused-commands.ts";
+import { refusedInputs } from "./refused-inputs.ts";
 import { unknownConnections } from "./unknown-connections.ts";
 import { deleteDraft } from "./draft-store.ts";
 import { lockAgent, updatePublished } from "./store.ts";
@@ -98,6 +99,7 @@ async function checkNames(
     ...(await agents.triggers.checkIn(agents, caller, projectId, workflow)),
     ...(await unknownConnections(agents, caller, projectId, workflow)),
     ...refusedCommands(agents.mcpCommands, workflow),
+    ...(await refusedInputs(agents, caller, workflow)),
   ];
   if (findings.length === 0) return;
   const { organizationId } = caller;

@@ -11,6 +11,7 @@ import { knownNames } from "../secrets/store.ts";
 import { readChecked, type Agents } from "./agents.ts";
 import { missingAgents } from "./missing-agents.ts";
 import { refusedCommands } from "./refused-commands.ts";
+import { refusedInputs } from "./refused-inputs.ts";
 import { unknownConnections } from "./unknown-connections.ts";
 import { noProject } from "./publish-agent.ts";
 
@@ -57,6 +58,7 @@ async function whatIsMissing(
         ...(await agents.triggers.checkIn(agents, within, project.id, workflow)),
         ...(await unknownConnections(agents, within, project.id, workflow)),
         ...refusedCommands(agents.mcpCommands, workflow),
+        ...(await refusedInputs(agents, within, workflow)),
         ...(await missingSecrets(agents, within, project, workflow.use?.secrets ?? [])),
         ...(await missingAgents(agents, within, workflow)),
       ]

@@ -100,6 +100,7 @@ describe("run: workflow", () => {
     child("", "1.0.0"),
     child("", "2.1.0-beta.1+build.7"),
     child(", input: {}"),
+    "{workflow: {namespace: '${ .team }', name: '${ .kind }', version: latest}}",
     child(", input: {total: '${ .total + $context.more }', all: [1, '${ $input }']}"),
     child().replace(/}$/, ", await: false}"),
   ])("%s", (run) => expect(ofRun(run)).toEqual([]));
@@ -118,7 +119,7 @@ describe("run: workflow", () => {
       `"namespace" does not fit; ${handle} billing`,
     ],
     [
-      "{workflow: {namespace: a, name: '${ .x }', version: latest}}",
+      "{workflow: {namespace: a, name: in_voice, version: latest}}",
       "/workflow/name",
       `"name" does not fit; ${handle} order-intake`,
     ],

@@ -87,6 +87,14 @@ use:
     often: {delay: PT1S, backoff: {constant: {}}, limit: {attempt: {count: 3}}}
   timeouts:
     short: {after: {seconds: 30, milliseconds: 500}}
+  functions:
+    lookUp:
+      input: {schema: {document: {type: object, required: [id]}}}
+      call: http
+      with: {method: get, endpoint: {uri: 'https://example.com/orders/{id}', authentication: {use: spelled}}}
+    look-up.all:
+      for: {each: one, in: '\${ .ids }'}
+      do: [{one: {call: lookUp, with: {id: '\${ $one }'}, output: {as: '\${ .content }'}}}]
 do:
   - prepare:
       if: \${ .customer != null }
@@ -199,6 +207,7 @@ do:
         do:
           - price: {set: {price: '\${ $order.price }', place: '\${ $index }'}}
           - leave: {wait: PT0S, then: exit}
+  - called: {call: look-up.all, with: {ids: ['\${ .id }', 7]}, export: {as: '\${ . }'}, timeout: short}
   - both:
       fork:
         branches:
@@ -219,7 +228,7 @@ do:
       run:
         workflow: {namespace: billing, name: invoice, version: latest, input: {total: '\${ .total }', all: ['\${ $input }']}}
         await: false
-  - nested: {do: [{command: {call: mcp, with: {method: tools/list, transport: {stdio: {command: search-mcp, arguments: [--for, '\${ .id }'], environment: {TOKEN: '\${ $secrets.user }'}}}}}}, {prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
+  - nested: {do: [{command: {call: mcp, with: {method: tools/list, transport: {stdio: {command: search-mcp, arguments: [--for, '\${ .id }'], environment: {TOKEN: '\${ $secrets.user }'}}}}}}, {prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {calledPlainly: {call: lookUp}}, {any: {run: {workflow: {namespace: sales, name: '\${ .agent }', version: 1.0.0}}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
 `;
 
 /** Path and message of the problems of a definition of which only a part is given. */

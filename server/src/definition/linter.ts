@@ -11,6 +11,7 @@ import { listedSecrets, secretRule } from "./rules/rules-secrets.ts";
 import { durationRule, jitterRule, retryRule, timeoutRule } from "./rules/rules-time.ts";
 import { IGNORED_MEANS } from "./schema/schema-words.ts";
 import { IGNORED } from "./schema/refusals.ts";
+import { callRule, functionsRule } from "./functions.ts";
 import { scopeAt } from "./scope.ts";
 import { KINDS } from "./tasks/kinds.ts";
 import { authorityRule, tokenPathRule } from "./rules/token-endpoint.ts";
@@ -24,11 +25,13 @@ const ignoredRule =
 const RULES = new Map<string, Rule>(
   Object.entries({
     authority: authorityRule,
+    call: callRule,
     duration: durationRule,
     errorType: errorTypeRule,
     expression: expressionRule,
     form: formRule,
     fromOrAs: fromOrAsRule,
+    functions: functionsRule,
     instance: instanceRule,
     jitter: jitterRule,
     retry: retryRule,

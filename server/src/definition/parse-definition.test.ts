@@ -189,7 +189,7 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["use: {catalogs: {}}", "/use/catalogs", "use.catalogs is not accepted"],
     ["use: {secrets: key}", "/use/secrets", "must be a list, not text"],
     ["use: {secrets: [two words]}", "/use/secrets/0", "write the name of a secret"],
-    ["use: {functions: {a: {call: http}}}", "/use/functions", `use.functions ${later}`],
+    ["use: {functions: {a: {call: http}}}", "/use/functions/a/with", '"with" is missing'],
     [
       "use: {authentications: {a: {oauth2: {authority: 'https://a.example', grant: password, client: {id: a, secret: b}}}}}",
       "/use/authentications/a/oauth2/grant",

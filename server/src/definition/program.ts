@@ -20,6 +20,8 @@ export type Program = {
   timeout?: Template;
   /** The names under `use.secrets`. */
   secrets: readonly string[];
+  /** The functions, by name: each a list of one task, which all its calls share. */
+  functions: ReadonlyMap<string, Block>;
   block: Block;
 };
 
@@ -66,6 +68,7 @@ export function compileWorkflow(workflow: Workflow): Program {
     ...compiler.output(workflow.output),
     ...include("timeout", workflow.timeout, (timeout) => compiler.timeout(timeout)),
     secrets: workflow.use?.secrets ?? [],
+    functions: compiler.functions(),
     block: compiler.block(workflow.do, "once", "/do"),
   };
 }
@@ -74,9 +77,25 @@ const NO_BLOCKS = {};
 
 class Compiler {
   readonly #use: Use;
+  readonly #functions = new Map<string, Block>();
 
   constructor(use: Use) {
     this.#use = use;
+  }
+
+  functions(): ReadonlyMap<string, Block> {
+    for (const name of Object.keys(this.#use.functions ?? {})) this.#function(name);
+    return this.#functions;
+  }
+
+  /** Ends, because the linter has refused functions that lead back to themselves. */
+  #function(name: string): Block {
+    let block = this.#functions.get(name);
+    if (!block) {
+      const task = this.task(name, this.#use.functions![name]!, `/use/functions/${name}`);
+      this.#functions.set(name, (block = { tasks: [task], position: new Map([[name, 0]]), way: "once" }));
+    }
+    return block;
   }
 
   block(list: TaskList, way: Way, pointer: string): Block {
@@ -119,6 +138,10 @@ class Compiler {
     if (names.length === 0) return NO_BLOCKS;
     const made: Record<string, Block> = {};
     for (const [name, { at, way }] of Object.entries(inner)) {
+      if (!at) {
+        made[name] = this.#function((task as { call: string }).call);
+        continue;
+      }
       const list = valueAt(task, at) as TaskList | undefined;
       if (list) made[name] = this.block(list, way, [reference, ...at].join("/"));
     }

@@ -6,10 +6,12 @@ import { KINDS, kindOf } from "./tasks/kinds.ts";
 
 /** `declared`: all variables of the document: a policy under `use` may refer to any of them. */
 export function scopeAt(root: Json, path: Path, declared: ReadonlySet<string>): Set<string> {
-  if (path[0] === "use") return withSecrets(scopeOfUse(declared), path[1] === "authentications");
+  if (path[0] === "use" && path[1] !== "functions")
+    return withSecrets(scopeOfUse(declared), path[1] === "authentications");
   const known = new Set(["workflow", "runtime"]);
   if (path[0] === "output") known.add("context");
-  if (path[0] === "do") addInTask(root, path, known);
+  // A function is a task, at `/use/functions/name`: it sees its own variables, and none of those around its calls.
+  if (path[0] === "do" || path[0] === "use") addInTask(root, path, known);
   return known;
 }
 
@@ -44,9 +46,9 @@ function addInTask(root: Json, path: Path, known: Set<string>): void {
     for (const variable of variables) {
       if (variable.knownIn.some((part) => isBelow(rest, part))) known.add(variableName(task as JsonObject, variable));
     }
-    const list = Object.values(blocks).find((inner) => isBelow(rest, inner.at));
+    const list = Object.values(blocks).find((inner) => inner.at && isBelow(rest, inner.at))?.at;
     if (!list) break;
-    at += list.at.length + 2;
+    at += list.length + 2;
     rest = path.slice(at);
   }
   if (rest[0] !== "input") known.add("input");

@@ -6,17 +6,25 @@ import { valueAt, type Path } from "./text/problem.ts";
 
 export type FoundTask = { kind: KindName; task: JsonObject; path: Path };
 
-export const tasksIn = (workflow: Workflow): Iterable<FoundTask> => walk(workflow.do, ["do"]);
+/** Those of functions once, however often they are called. */
+export function* tasksIn({ use, do: tasks }: Workflow): Generator<FoundTask> {
+  for (const [name, task] of Object.entries(use?.functions ?? {}))
+    yield* taskAndInner(task, ["use", "functions", name]);
+  yield* walk(tasks, ["do"]);
+}
 
 function* walk(list: JsonObject[], path: Path): Generator<FoundTask> {
   for (const [index, item] of list.entries()) {
     const [name, task] = Object.entries(item)[0] as [string, JsonObject];
-    const at = [...path, index, name];
-    const kind = kindOf(task)!;
-    yield { kind, task, path: at };
-    for (const inner of Object.values(KINDS[kind].blocks)) {
-      const below = valueAt(task, inner.at);
-      if (below !== undefined) yield* walk(below as JsonObject[], [...at, ...inner.at]);
-    }
+    yield* taskAndInner(task, [...path, index, name]);
+  }
+}
+
+function* taskAndInner(task: JsonObject, path: Path): Generator<FoundTask> {
+  const kind = kindOf(task)!;
+  yield { kind, task, path };
+  for (const { at } of Object.values(KINDS[kind].blocks)) {
+    const below = at && valueAt(task, at);
+    if (below !== undefined) yield* walk(below as JsonObject[], [...path, ...at!]);
   }
 }

@@ -10,9 +10,9 @@ import { parseExpression } from "../../expressions/parsing/parse.ts";
 import { SyntaxProblem } from "../../expressions/parsing/lexer.ts";
 import { expressionIn } from "../../expressions/template.ts";
 import type { Node } from "../../expressions/parsing/syntax.ts";
-import { valueAt, type Finding, type Path, type Severity } from "../text/problem.ts";
+import { pointer, valueAt, type Finding, type Path, type Severity } from "../text/problem.ts";
 import { kindOf } from "../tasks/kinds.ts";
-import type { Workflow } from "../profile/workflow.ts";
+import type { Task, Workflow } from "../profile/workflow.ts";
 import { sameResult, unmeantText } from "./conditions.ts";
 import { FLOWS } from "./flows.ts";
 import { below, type Following, type Place } from "./following.ts";
@@ -31,6 +31,12 @@ export function* checkFlow(workflow: Workflow): Steps<Finding[]> {
 
 const exportsSomething = (workflow: Workflow): boolean => JSON.stringify(workflow).includes('"export":');
 
+/**
+ * Each call of a function is followed with the shape of its arguments, up to so many characters of functions in all. Functions that
+ * call each other twice would be followed twice as often at each level.
+ */
+const MAX_FOLLOWED_CHARACTERS = 4 * LIMITS.definitionBytes;
+
 class Walk implements Following {
   readonly findings: Finding[] = [];
   readonly shapes: Shapes;
@@ -39,6 +45,16 @@ class Walk implements Following {
   /** How many tasks so far can end the run. */
   #ends = 0;
   readonly #context: Shape;
+  #functions: Record<string, Task> = {};
+  /** The variables that the tasks of a function see besides their own. */
+  #outermost: Variables = new Map();
+  /** The calls that lead to the task at hand. */
+  readonly #calls: Path[] = [];
+  readonly #followed = new Set<string>();
+  #charactersLeft = MAX_FOLLOWED_CHARACTERS;
+  readonly #characters = new Map<string, number>();
+  /** Problems of functions that have been reported for a call. */
+  readonly #reported = new Set<string>();
 
   /** If `context` is "context", reports nothing and only collects what is exported. */
   constructor(shapes: Shapes, context: Shape) {
@@ -53,10 +69,16 @@ class Walk implements Following {
 
   report(path: Path, message: () => string, severity: Severity = "error"): void {
     if (this.#isSilent || this.findings.length >= LIMITS.definitionProblems) return;
-    this.findings.push({ path, at: "value", message: message(), severity });
+    const found = message();
+    if (path[0] !== "use") return void this.findings.push({ path, at: "value", message: found, severity });
+    const before = this.#reported.size;
+    if (this.#reported.add(`${pointer(path)} ${found}`).size === before) return;
+    const call = this.#calls.at(-1);
+    const called = call ? `${found} (when ${pointer(call)} calls it)` : found;
+    this.findings.push({ path, at: "value", message: called, severity });
   }
 
-  *workflow({ input, output, timeout, do: tasks }: Workflow): Steps<void> {
+  *workflow({ input, output, timeout, use, do: tasks }: Workflow): Steps<void> {
     const given = shapeOfForm(input?.schema?.document);
     const variables: Variables = new Map<string, Shape>([
       ["workflow", shapeOfWorkflow(given)],
@@ -64,9 +86,33 @@ class Walk implements Following {
     ]);
     const first = yield* this.valueOr(input?.from, { path: ["input", "from"], data: given, variables });
     const known = new Map(variables).set("context", this.#context);
+    this.#functions = use?.functions ?? {};
+    this.#outermost = known;
     yield* this.value(timeout, { path: ["timeout"], data: first, variables: known });
     const data = yield* this.list(tasks, { path: ["do"], data: first, variables: known });
     yield* this.valueOr(output?.as, { path: ["output", "as"], data, variables: known });
+    for (const [name, task] of Object.entries(this.#functions))
+      if (!this.#followed.has(name))
+        yield* this.task(task, {
+          path: ["use", "functions", name],
+          data: "any",
+          variables: known,
+        });
+  }
+
+  *function(name: string, given: Shape, path: Path): Steps<Shape> {
+    const task = this.#functions[name];
+    if (!task) return "any";
+    const characters = this.#characters.get(name) ?? JSON.stringify(task).length;
+    this.#characters.set(name, characters);
+    this.#charactersLeft -= characters;
+    if (this.#charactersLeft < 0) return "any";
+    this.#followed.add(name);
+    this.#calls.push(path);
+    const place: Place = { path: ["use", "functions", name], data: given, variables: this.#outermost };
+    const output = yield* this.task(task, place);
+    this.#calls.pop();
+    return output;
   }
 
   /** The tasks of a list, from the first one, following `then`. */

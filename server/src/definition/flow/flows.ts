@@ -119,9 +119,16 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     yield* walk.list(valueAt(task, ["with", "do"])!, below(inner, "with", "do"));
     return "any";
   },
+  *function(walk, task, place) {
+    const given = task["with"] === undefined ? place.data : yield* walk.value(task["with"], below(place, "with"));
+    return yield* walk.function(task["call"] as string, given, place.path);
+  },
   *run(walk, task, place) {
-    const at = ["run", "workflow", "input"];
-    yield* walk.value(valueAt(task, at), below(place, ...at));
+    const at = ["run", "workflow"];
+    for (const key of ["namespace", "name", "input"])
+      yield* walk.value(valueAt(task, [...at, key]), below(place, ...at, key));
+    if (expressionIn(valueAt(task, [...at, "namespace"]) as string) !== undefined)
+      walk.report(below(place, ...at, "namespace").path, () => STARTS_ANYTHING, "warning");
     return valueAt(task, ["run", "await"]) === false ? place.data : "any";
   },
 };
@@ -156,6 +163,9 @@ function warnOfLongTimeout(walk: Following, task: JsonObject, place: Place): voi
   if (after !== undefined && (durationMs(after) ?? 0) > LONGEST_CALL_MS)
     walk.report(below(place, "timeout", "after").path, () => LONGER_THAN_A_CALL, "warning");
 }
+
+const STARTS_ANYTHING =
+  "data decides in which project an agent is started, and can so start each agent of the organization; write the project's handle";
 
 const GOES_ANYWHERE =
   "data decides which host gets the credential of this call; write the host, such as https://example.com/{path}";

@@ -15,6 +15,8 @@ export type Following = {
   /** The tasks of a list, from the first one, following `then`. */
   list(list: Json, place: Place): Steps<Shape>;
   task(task: JsonObject, place: Place): Steps<Shape>;
+  /** A function on these arguments; `path`: of the call. */
+  function(name: string, given: Shape, path: Path): Steps<Shape>;
   /** Any value with expressions in it. */
   value(value: Json | undefined, place: Place): Steps<Shape>;
   /** Like `value`, but a text is an expression; without a value, the data. */

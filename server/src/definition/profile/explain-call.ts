@@ -23,7 +23,7 @@ export function explainRefusedCall(call: string): string {
   if (LATER_IN_CATALOGUE.includes(call)) return later(`call: ${call}`);
   if (CATALOGUE.has(call)) return `write the whole name: ${CATALOGUE.get(call)}`;
   if (name === undefined || catalogue === undefined)
-    return `there is nothing to call by this name; write ${enumerate(CALL_NAMES, "or")} (calls of functions are not yet run by this release)`;
+    return `there is nothing to call by this name; write ${enumerate(CALL_NAMES, "or")}, or the name of a function under use.functions`;
   if (catalogue !== "default") return REFUSED.catalogs.replace("use.catalogs", `the catalogue ${catalogue}`);
   if (LATER_IN_CATALOGUE.includes(name)) return later(`call: ${name}`);
   const whole = CATALOGUE.get(name);

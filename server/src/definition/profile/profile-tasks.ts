@@ -5,6 +5,7 @@ import { COMMON, object, refusedKey, taskList, text } from "../schema/schema-wor
 import { REFUSED } from "../schema/refusals.ts";
 import type { SchemaObject } from "../schema/schema-walk.ts";
 import { CALL_NAMES, KEYWORDS, KINDS } from "../tasks/kinds.ts";
+import { FUNCTION_NAME } from "../tasks/function.ts";
 import type { Kind } from "../tasks/kind.ts";
 
 /** Keywords of the language that a later release runs. */
@@ -43,9 +44,23 @@ function argumentsOf(word: string, { properties, required, oneOfKeys: keys }: Ki
 const CALL: SchemaObject = {
   type: "object",
   required: ["call"],
-  properties: { call: text({ "x-say": `write ${enumerate(CALL_NAMES, "or")}` }) },
+  properties: { call: text({ "x-say": `write ${enumerate(CALL_NAMES, "or")}, or the name of a function` }) },
   "x-choose": { property: "call" },
-  oneOf: Object.values(KINDS).flatMap((kind) => (kind.call === undefined ? [] : [callOf(kind.call, kind)])),
+  oneOf: [
+    ...Object.values(KINDS).flatMap((kind) => (kind.call === undefined ? [] : [callOf(kind.call, kind)])),
+    {
+      ...object(
+        "a call of a function",
+        {
+          call: { type: "string", pattern: FUNCTION_NAME, "x-value": "call" },
+          ...KINDS.function.properties,
+          ...COMMON,
+        },
+        ["call"],
+      ),
+      ...ALONE,
+    },
+  ],
 };
 
 const TASKS = new Map(Object.entries(KINDS).map(([name, kind]) => [name, taskOf(name, kind)]));

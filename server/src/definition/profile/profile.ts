@@ -22,6 +22,7 @@ import {
 } from "../schema/schema-words.ts";
 import { VISIBLE } from "../../lib/text.ts";
 import { TASK_SCHEMAS } from "./profile-tasks.ts";
+import { FUNCTION_NAME } from "../tasks/function.ts";
 import { REFUSED } from "../schema/refusals.ts";
 import { SchemaWalk, TooCostly, type SchemaObject } from "../schema/schema-walk.ts";
 
@@ -55,7 +56,13 @@ const USE: Properties = {
   errors: { ...map(ref("error")), propertyNames: ref("name") },
   retries: { ...map(ref("retry")), propertyNames: ref("name") },
   timeouts: { ...map(ref("timeout")), propertyNames: ref("name") },
-  functions: refused(REFUSED.functions),
+  functions: {
+    ...map(ref("task")),
+    propertyNames: ref("functionName"),
+    maxProperties: LIMITS.functionsPerDefinition,
+    "x-value": "functions",
+    "x-say": `write at most ${LIMITS.functionsPerDefinition} functions`,
+  },
   secrets: list(ref("secretName"), {
     maxItems: LIMITS.secretsPerDefinition,
     uniqueItems: true,
@@ -134,6 +141,11 @@ export const PROFILE: SchemaObject = {
       type: "string",
       pattern: `^[A-Za-z_][\\w.-]{0,${LIMITS.identifierCharacters - 1}}$`,
       "x-say": `write 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores`,
+    },
+    functionName: {
+      type: "string",
+      pattern: FUNCTION_NAME,
+      "x-say": `write 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores that are not a call of the language such as http`,
     },
     timeout: { ...object("timeout", { after: ref("duration") }, ["after"]), "x-value": "timeout" },
     timeoutOrName: {

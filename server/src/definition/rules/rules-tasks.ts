@@ -33,6 +33,7 @@ export function thenRule({ path, value }: Found, lint: Lint): void {
   if (DIRECTIVES.includes(target)) return;
   const list = path.slice(0, path.at(-4) === "switch" ? -6 : -3);
   if (list.at(-1) === "branches") return lint.report({ path, at: "value", message: FROM_A_BRANCH });
+  if (list.length === 1 && list[0] === "use") return lint.report({ path, at: "value", message: FROM_A_FUNCTION });
   const names = namesIn(valueAt(lint.root, list), lint);
   if (names.has(target)) return;
   const near = hint(target, [...names, ...DIRECTIVES]);
@@ -42,6 +43,9 @@ export function thenRule({ path, value }: Found, lint: Lint): void {
 /** A directive stays within its scope (DSL, "Flow Directive"), and a branch is a scope of one task. */
 const FROM_A_BRANCH =
   "a branch cannot continue at another task, because the others run beside it; write continue, exit or end, or put the tasks under do";
+
+const FROM_A_FUNCTION =
+  "a function cannot continue at a task, because it may be called anywhere; write continue, exit or end, or put the tasks under do";
 
 const WORDS = new Map<string, string>(
   Object.entries({

@@ -8,7 +8,6 @@ export const REFUSED = {
   runScript: `${later("run: script")}; when it is, the language will be js`,
   runContainer: "run: container is not run: Autograph has no container engine; call a service over http instead",
   runShell: "run: shell is not run: a definition must not command the machine; call a service over http instead",
-  functions: `${later("use.functions")}; write the call where it is needed`,
   oidc: `${later("oidc authentication")}; use oauth2 with the authority's token endpoint`,
   clientAssertion: `${later("a client's assertion")}; use client.secret`,
   grant: "only the grant client_credentials is run: a definition acts for itself, and no user is there to sign in",

@@ -296,7 +296,10 @@ function isMeant(choose: NonNullable<SchemaObject["x-choose"]>, branch: SchemaOb
   if (!isObject(value)) return false;
   if (choose === "key") return Object.hasOwn(value, branch.required![0]!);
   const property = branch.properties![choose.property] as SchemaObject;
-  return Object.hasOwn(value, choose.property) && value[choose.property] === property.const;
+  if (!Object.hasOwn(value, choose.property)) return false;
+  const chosen = value[choose.property]!;
+  if (property.pattern === undefined) return chosen === property.const;
+  return typeof chosen === "string" && new RegExp(property.pattern, "u").test(chosen);
 }
 
 /** A division of two numbers, in steps: up to 2 µs beside what its digits take. */

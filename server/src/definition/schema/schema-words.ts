@@ -70,14 +70,24 @@ export const variable = text({
 
 const SEMVER =
   "(0|[1-9]\\d{0,8})\\.(0|[1-9]\\d{0,8})\\.(0|[1-9]\\d{0,8})(-(0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?";
-const LABEL = `^[a-z0-9]([a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?$`;
+const LABEL = `[a-z0-9]([a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?`;
+
+export const isLabel = (value: unknown): value is string => typeof value === "string" && WHOLE_LABEL.test(value);
+const WHOLE_LABEL = new RegExp(`^${LABEL}$`);
 
 /** The handle of a project or an agent. */
 export const label = (example: string): SchemaObject =>
   text({
-    pattern: LABEL,
+    pattern: `^${LABEL}$`,
     "x-say": `write 1 to ${LIMITS.handleCharacters} lower-case letters, digits and hyphens, such as ${example}`,
   });
+
+/** A handle, or an expression that yields one. */
+export const labelOrExpression = (example: string): SchemaObject => ({
+  ...label(example),
+  pattern: `^(?:${LABEL}|\\s*\\$\\{[^]*\\}\\s*)$`,
+  "x-value": "template",
+});
 
 /** The version of a definition: semver. */
 export const version = text({

@@ -10,6 +10,8 @@ import type { Properties } from "../schema/schema-words.ts";
 export type Kind = {
   /** For a call, its full name. Any other kind is recognized by its own name, which is a key of the task. */
   call?: string;
+  /** A call of any name that the language leaves to `use.functions`. */
+  callsFunction?: true;
   /** The keys of such a task besides those that every task may have; for a call, the keys of `with`. */
   properties: Properties;
   required: string[];
@@ -41,8 +43,8 @@ export const EACH_ITEM = "*";
 
 /** A list of tasks inside a task. */
 export type Inner = {
-  /** Where it is written, below the task. */
-  at: readonly string[];
+  /** Where it is written, below the task. Undefined: under `use.functions`, by the name that the task calls. */
+  at?: readonly string[];
   way: Way;
   /** The author may leave it out. */
   isOptional?: true;

@@ -9,6 +9,7 @@ import { doTask } from "./do.ts";
 import { eachTask } from "./each.ts";
 import { forTask } from "./for.ts";
 import { forkTask } from "./fork.ts";
+import { FUNCTION_NAME, functionTask } from "./function.ts";
 import { httpTask } from "./http.ts";
 import type { Kind } from "./kind.ts";
 import { llmTask } from "./llm.ts";
@@ -35,6 +36,7 @@ const TABLE = {
   llm: llmTask,
   assistant: assistantTask,
   each: eachTask,
+  function: functionTask,
   run: runTask,
   do: doTask,
 };
@@ -56,6 +58,8 @@ type Lists<Blocks, List> = {
 
 export const KINDS: { readonly [Name in KindName]: Kind } = TABLE;
 
+const IS_FUNCTION = new RegExp(FUNCTION_NAME);
+
 const NAMES = Object.keys(KINDS) as KindName[];
 
 export const kindsThatWaitFor = (what: Kind["waitsFor"]): readonly KindName[] =>
@@ -64,7 +68,8 @@ export const kindsThatWaitFor = (what: Kind["waitsFor"]): readonly KindName[] =>
 /** By what is written after `call:`. */
 const CALLS = new Map(NAMES.flatMap((name) => (KINDS[name].call === undefined ? [] : [[KINDS[name].call, name]])));
 
-const keywordOf = (name: KindName): string => (KINDS[name].call === undefined ? name : "call");
+const isCall = ({ call, callsFunction }: Kind): boolean => call !== undefined || callsFunction === true;
+const keywordOf = (name: KindName): string => (isCall(KINDS[name]) ? "call" : name);
 
 /** The keys by which tasks are recognized, in the order in which they are checked. */
 export const KEYWORDS: readonly string[] = [...new Set(NAMES.map(keywordOf))];
@@ -75,5 +80,9 @@ export const CALL_NAMES: readonly string[] = [...CALLS.keys()];
 export function kindOf(task: unknown): KindName | undefined {
   if (!isObject(task)) return undefined;
   const keyword = KEYWORDS.find((one) => Object.hasOwn(task, one));
-  return keyword === "call" ? CALLS.get(task["call"] as string) : (keyword as KindName | undefined);
+  if (keyword !== "call") return keyword as KindName | undefined;
+  const called = task["call"];
+  return typeof called !== "string"
+    ? undefined
+    : (CALLS.get(called) ?? (IS_FUNCTION.test(called) ? "function" : undefined));
 }

@@ -1,10 +1,10 @@
-import { compileExpression, type Template } from "../../expressions/template.ts";
+import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
 import { compileTemplateOrExpression, include } from "./program-parts.ts";
 import {
   boolean,
   fixed,
   ignored,
-  label,
+  labelOrExpression,
   object,
   refusedKey,
   versionOrLatest,
@@ -14,7 +14,7 @@ import { REFUSED } from "../schema/refusals.ts";
 import type { TemplateJson } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
-/** A run of another agent of the organization, named by its project's handle and its own. */
+/** A run of another agent of the organization, named by its project's handle and its own, each written or an expression. */
 type RunTask = {
   run: {
     /** `version`: `latest` or none is the published one. */
@@ -24,12 +24,13 @@ type RunTask = {
   };
 };
 
-type Run = { namespace: string; name: string; version?: string; input: Template; awaits: boolean };
+/** `agent`: of `namespace` and `name`. */
+type Run = { agent: Template; version?: string; input: Template; awaits: boolean };
 
 /** The body of `run: workflow`. The DSL's own schema requires the version and an object as input. */
 const SUBFLOW: Properties = {
-  namespace: label("billing"),
-  name: label("order-intake"),
+  namespace: labelOrExpression("billing"),
+  name: labelOrExpression("order-intake"),
   version: versionOrLatest,
   input: {
     type: "object",
@@ -66,8 +67,7 @@ export const runTask = {
   compile: ({ run }: RunTask): Run => {
     const { namespace, name, version, input } = run.workflow;
     return {
-      namespace,
-      name,
+      agent: compileTemplate({ namespace, name }),
       ...include("version", version === "latest" ? undefined : version, (text) => text),
       // By default the child gets the task's input.
       input: input === undefined ? compileExpression(".") : compileTemplateOrExpression(input),

@@ -65,6 +65,9 @@ export type JournalStep = {
 /** `count`: of answers. */
 export type UnusedAnswers = { count: number; tokens: number; cost: number; currency: string | null };
 
+/** An agent by the handles of its project and its own. */
+export type ChildAgent = { namespace: string; name: string };
+
 export type StepState = {
   /** The directive followed, if not the task's own. */
   then?: string;
@@ -83,6 +86,8 @@ export type StepState = {
   approvalId?: ApprovalId;
   /** The run that this step started, and whether it still waits for that run's end. */
   childId?: RunId;
+  /** The agent to start, if expressions name it. */
+  child?: ChildAgent;
   awaits?: boolean;
   items?: Json[];
   /** The current try, from 1; when the first one began. */

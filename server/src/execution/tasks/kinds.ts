@@ -9,6 +9,7 @@ import { runDo } from "./do.ts";
 import { runEach } from "./each.ts";
 import { runFor } from "./for.ts";
 import { runFork } from "./fork.ts";
+import { runFunction } from "./function.ts";
 import { createRunHttp } from "./http.ts";
 import { createRunLlm } from "./llm.ts";
 import { createRunMcp } from "./mcp.ts";
@@ -37,4 +38,5 @@ export const createTasks = ({ http, mcp, models }: Needs): TaskTable => ({
   llm: createRunLlm(models),
   assistant: createRunAssistant({ http, mcp, models }),
   each: runEach,
+  function: runFunction,
 });

@@ -19,7 +19,7 @@ export function addPlannedTasks(builder: Builder): void {
       parentPath: t.exposeString("parentPath", {
         scope: "inherited",
         nullable: true,
-        description: "The path of the task that encloses it. Null at the top level.",
+        description: "The path of the task that encloses it. Null at the top level, `/use/functions` for a function.",
       }),
       name: t.exposeString("name", { scope: "inherited", description: "Its name in the definition." }),
       kind: t.exposeString("kind", {

@@ -18,6 +18,16 @@ export const DEFINITION = {
     bounds: "YAML tokens of a definition's text",
     test: [READ_TEXT, "accepts the maximum of words, signs and levels, and refuses one more"],
   },
+  functionsPerDefinition: { value: 100, bounds: "functions of a definition", test: BY_NAME },
+  childForms: {
+    value: 20,
+    bounds: "forms of other agents that the inputs in a definition are compared with",
+    beyond: "inputs for further agents are checked when these start",
+    test: [
+      "test/language-functions.test.ts",
+      "inputs of children are compared with the forms of at most so many agents",
+    ],
+  },
   definitionExpressions: { value: 2_000, bounds: "expressions of a definition", test: BY_NAME },
   definitionExpressionCharacters: {
     value: 64 * 1024,
