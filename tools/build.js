@@ -23,6 +23,9 @@ const PARTS = {
       "web/public",
       "web/index.html",
       "web/vite.config.ts",
+      "web/language.ts",
+      // The editor offers what the language has.
+      "server/src/definition",
       "server/package.json",
       "package-lock.json",
     ],

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
+import { PROFILE } from "../server/src/definition/profile/profile.ts";
+import { languageOf } from "./language.ts";
 
 const server = JSON.parse(readFileSync(join(import.meta.dirname, "../server/package.json"), "utf8")) as {
   version: string;
@@ -75,7 +77,7 @@ export default defineConfig({
   base: "./",
   // Each answer has its own (http/pages/pages.ts).
   html: { cspNonce: "__CSP_NONCE__" },
-  define: { __VERSION__: JSON.stringify(server.version) },
+  define: { __VERSION__: JSON.stringify(server.version), __LANGUAGE__: JSON.stringify(languageOf(PROFILE)) },
   plugins: [oneWay(), compressed()],
   build: {
     target: "es2023",

@@ -102,6 +102,40 @@ test("a first text may be a draft, in another project; and it takes no other age
   expect(page.url()).toBe(href);
 });
 
+test("what a definition may contain is offered while it is written: tasks, their keys and their values", async () => {
+  const world = await server.organization("writers");
+  const { page } = person;
+  await person.enter(server, "/agents/new", world);
+  const text = page.getByRole("textbox", { name: "Definition" });
+  await text.getByText("do:").waitFor();
+  await text.focus();
+  for (const key of ["ControlOrMeta+a", "Backspace"]) await page.keyboard.press(key);
+  await page.keyboard.type("do:\n- ");
+  const offered = page.getByRole("listbox", { name: "Completions" });
+  await offered.getByRole("option", { name: "call: approval" }).waitFor();
+  await expectEachLook(page, "tasks that are offered");
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  await page.keyboard.type("appro");
+  await offered.getByRole("option", { selected: true, name: "call: approval" }).waitFor();
+  await press("Enter");
+  await text.getByText("question:").waitFor();
+  await page.keyboard.type("ask");
+  const lines = (): Promise<string[]> => text.locator(".cm-line").allTextContents();
+  expect(await lines()).toEqual(["do:", "- ask:", "    call: approval:1.0.0@default", "    with:", "      question: "]);
+  await page.keyboard.press("ControlOrMeta+End");
+  await page.keyboard.type("Pay?\nonR");
+  await offered.getByRole("option", { selected: true, name: "onReject" }).waitFor();
+  await press("Enter");
+  await offered.getByRole("option", { name: "continue" }).click();
+  await expect.poll(lines).toContain("      onReject: continue");
+
+  /** The list takes no key before somebody can have seen it: `interactionDelay` of CodeMirror, 75 ms. */
+  async function press(key: string): Promise<void> {
+    await page.evaluate(() => new Promise((done) => setTimeout(done, 100)));
+    await page.keyboard.press(key);
+  }
+});
+
 test("a member who may not create agents learns who may, is offered nothing, and reads definitions without changing them", async () => {
   const agentId = await publish(server, "echo");
   const viewer = await server.memberOf(server.world, "looks@example.org", "viewer");

@@ -22,6 +22,17 @@ const look = EditorView.theme({
     backgroundColor: "var(--accent-faint) !important",
   },
   ".cm-tooltip": { backgroundColor: "var(--page)", color: "var(--text)", border: "1px solid var(--line)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "none" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "2px 8px", minHeight: "24px" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": {
+    backgroundColor: "var(--accent-faint) !important",
+    color: "var(--text) !important",
+    outline: "1px solid var(--accent)",
+    outlineOffset: "-1px",
+  },
+  ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "600" },
+  ".cm-completionDetail": { color: "var(--dim)", fontStyle: "normal" },
+  ".cm-tooltip.cm-completionInfo": { padding: "4px 8px", maxWidth: "min(320px, 80vw)" },
   ".cm-changedLine": { backgroundColor: "var(--accent-faint) !important" },
   // The marks of before and after are of a font that few have, and the grey is that of a light page.
   ".cm-collapsedLines": { background: "var(--raised) !important", color: "var(--dim) !important", textIndent: "0" },

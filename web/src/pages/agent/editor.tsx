@@ -1,10 +1,12 @@
 /** A definition's text with what the server finds wrong with it, where it is wrong. Tab leaves the text. */
 import { useEffect, useEffectEvent, useRef } from "react";
+import { autocompletion } from "@codemirror/autocomplete";
 import { yaml } from "@codemirror/lang-yaml";
 import { linter, lintGutter, type Diagnostic } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { basicSetup } from "codemirror";
+import { completeIn } from "./completion/complete.ts";
 import classes from "./definition-tab.module.css";
 import { editorLook } from "./editor-look.ts";
 
@@ -14,6 +16,15 @@ export type Check = (text: string) => Promise<readonly Found[]>;
 type Props = { text: string; isReadOnly: boolean; check: Check; onChange: (text: string) => void };
 
 const CHECKED_AFTER_MS = 500;
+
+/** Few at a time, which need no scrolling: typing finds the others, and so do the arrows. */
+const OFFERED = 8;
+
+const definitionCompletion = autocompletion({
+  override: [completeIn(__LANGUAGE__)],
+  maxRenderedOptions: OFFERED,
+  icons: false,
+});
 
 export function Editor({ text, isReadOnly, check, onChange }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -27,6 +38,7 @@ export function Editor({ text, isReadOnly, check, onChange }: Props) {
         extensions: [
           basicSetup,
           yaml(),
+          definitionCompletion,
           editorLook(),
           EditorState.readOnly.of(isReadOnly),
           EditorView.contentAttributes.of({ "aria-label": "Definition" }),
