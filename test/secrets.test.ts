@@ -120,7 +120,7 @@ do: [{a: {set: {b: 1}}}]`;
     expect(rotated).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^encrypted again: \d+ secrets, \d+ webhook tokens, \d+ keys of model connections\n$/,
+        /^encrypted again: \d+ secrets, \d+ webhook tokens, \d+ keys of model connections, \d+ refresh tokens\n$/,
       ),
     });
     // Both URLs are what they were, and lie there as the secrets do.
@@ -323,6 +323,8 @@ describe("in calls", () => {
     // A header takes Latin-1, so the token is sent as UTF-8 bytes.
     const bearer = (index: number): string =>
       `{basic: {username: '\${ $secrets.p${index} }', password: '\${ "pre-\\($secrets["p${index + 1}"])" }'}}`;
+    const tokenBy = (grant: string, by: string, path: string): string =>
+      `{oauth2: {authority: '${url}', endpoints: {token: ${path}}, grant: ${grant}, client: {id: a, ${by}: '\${ $secrets.p1 }', authentication: ${by === "secret" ? "client_secret_post" : "private_key_jwt"}}, username: '\${ $secrets.p2 }', password: '\${ $secrets.p3 }', subject: {token: '\${ $secrets.p4 }', type: jwt}}}`;
     const body = [
       `use: {secrets: [${PLANTED.map((_, index) => `p${index}`).join(", ")}]}`,
       "do:",
@@ -337,6 +339,8 @@ describe("in calls", () => {
       failing("raised", at("/echo", "{bearer: {token: '${ error($secrets.p16) }'}}")),
       failing("unsendable", at("/echo", "{bearer: {token: '${ $secrets.p17 }'}}")),
       failing("notAText", at("/echo", "{bearer: {token: '${ [$secrets.p18] }'}}")),
+      failing("token", at("/echo", tokenBy("password", "secret", "/echo"))),
+      failing("refresh", at("/echo", tokenBy("refresh_token", "assertion", "/status/400"))),
       "- last: {set: '${ . }'}",
     ].join("\n");
     const agent = await agentOf(server, body, "planted");

@@ -48,6 +48,7 @@ import { createRuns } from "./runs/create-runs.ts";
 import type { Runs } from "./runs/handle/runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
 import { readValues } from "./secrets/read-values.ts";
+import { keepRefreshToken, readRefreshToken } from "./secrets/refresh-tokens.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import type { Storage } from "./storage/open-storage.ts";
 import { isUnavailable } from "./storage/pg-errors.ts";
@@ -153,7 +154,10 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const engineOptions = { ...base, instanceId, places, delaySeconds, claimed: CLAIMED_RUN };
   const engine = openEngine ? openEngine(engineOptions) : new EmbeddedEngine(engineOptions);
   const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
-  const tokens = createTokens(outbound, base.clock);
+  const tokens = createTokens(outbound, base.clock, {
+    read: (...asked) => readRefreshToken(secrets, ...asked),
+    keep: (...given) => keepRefreshToken(secrets, ...given),
+  });
   const calling = { outbound, readSecrets, tokens, concealing: createConcealing() };
   const mcpFigures = new McpFigures();
   const runs = createRuns({

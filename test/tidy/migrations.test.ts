@@ -15,6 +15,7 @@ const HASHES: Record<string, string> = {
   "0005-long-answers": "a453ed21ec03878a7039a1e2beceb76d55a13ca3f397a2167ebf394a336b4028",
   "0006-pinned-tools": "b1ab293a28981f4d1dfa9a3c992487d8ed7eb822e815bdf2cd133ad25d6918f5",
   "0007-model-key-headers": "8b0cb94dbe7f56c45ab889f4f22abb85b818a2c90348d4e2f9462b5caa27143d",
+  "0008-refresh-tokens": "e29baa9eab22584dcc161c2547b1f234d02214e23034c2f0f06d13c55f677d27",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

@@ -40,7 +40,8 @@ export const AUDIT_ACTIONS = {
   model_connection_created: "A model connection was created.",
   model_connection_updated: "A model connection was changed.",
   model_connection_deleted: "A model connection was deleted.",
-  secrets_key_rotated: "The operator re-encrypted all secrets, webhook tokens and keys of model connections.",
+  secrets_key_rotated:
+    "The operator re-encrypted all secrets, webhook tokens, keys of model connections and refresh tokens.",
   signing_key_rotated: "The key that signs access tokens was replaced.",
 } as const;
 export type AuditAction = keyof typeof AUDIT_ACTIONS;

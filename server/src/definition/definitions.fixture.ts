@@ -80,6 +80,22 @@ use:
         scopes: [orders, '\${ .scope }']
         audiences: [api]
     storedClient: {oauth2: {use: user}}
+    connect:
+      oidc:
+        authority: https://login.example.com/realms/shop
+        grant: refresh_token
+        client: {id: shop, assertion: '\${ $secrets.user }', authentication: private_key_jwt}
+        request: {encoding: application/x-www-form-urlencoded}
+        scopes: [openid]
+        subject: {token: '\${ $secrets.user }', type: 'urn:ietf:params:oauth:token-type:refresh_token'}
+    exchanged:
+      oauth2:
+        authority: https://login.example.com
+        grant: 'urn:ietf:params:oauth:grant-type:token-exchange'
+        client: {id: shop, authentication: none}
+        subject: {token: '\${ .token }', type: 'urn:ietf:params:oauth:token-type:jwt'}
+        actor: {token: '\${ $secrets.user }', type: 'urn:ietf:params:oauth:token-type:jwt'}
+    signIn: {oauth2: {authority: https://login.example.com, grant: password, client: {id: a, secret: b}, username: c, password: '\${ $secrets.user }'}}
     token: {bearer: {token: '\${ $context.token }'}}
   errors:
     tooLate: {type: https://example.com/errors/too-late, status: 410, title: Too late, detail: '\${ .why }', instance: /do/0}

@@ -14,7 +14,7 @@ import { IGNORED } from "./schema/refusals.ts";
 import { callRule, functionsRule } from "./functions.ts";
 import { scopeAt } from "./scope.ts";
 import { KINDS } from "./tasks/kinds.ts";
-import { authorityRule, tokenPathRule } from "./rules/token-endpoint.ts";
+import { authorityRule, tokenPathRule, tokenPolicyRule } from "./rules/token-endpoint.ts";
 
 /** Reports at the key, since the key can be left out. */
 const ignoredRule =
@@ -40,6 +40,7 @@ const RULES = new Map<string, Rule>(
     then: thenRule,
     timeout: timeoutRule,
     tokenPath: tokenPathRule,
+    tokenPolicy: tokenPolicyRule,
     "use.authentications": referenceRule,
     "use.errors": referenceRule,
     "use.retries": referenceRule,

@@ -191,9 +191,9 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["use: {secrets: [two words]}", "/use/secrets/0", "write the name of a secret"],
     ["use: {functions: {a: {call: http}}}", "/use/functions/a/with", '"with" is missing'],
     [
-      "use: {authentications: {a: {oauth2: {authority: 'https://a.example', grant: password, client: {id: a, secret: b}}}}}",
+      "use: {authentications: {a: {oauth2: {authority: 'https://a.example', grant: authorization_code, client: {id: a, secret: b}}}}}",
       "/use/authentications/a/oauth2/grant",
-      "only the grant client_credentials is run",
+      "for authorization_code nobody is there to sign in",
     ],
     [
       "use: {authentications: {a: {oauth2: {authority: 'https://u:p@a.example', grant: client_credentials, client: {id: a, secret: b}}}}}",
@@ -205,12 +205,12 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
       "/use/authentications/a/oauth2/endpoints/token",
       "this is a path below the authority",
     ],
+    ["use: {authentications: {a: {oidc: {}}}}", "/use/authentications/a/oidc", '"oidc" is empty; write authority and'],
     [
-      "use: {authentications: {a: {oauth2: {authority: 'https://a.example', grant: client_credentials, client: {id: a, secret: b, assertion: c}}}}}",
-      "/use/authentications/a/oauth2/client/assertion",
-      `a client's assertion ${later}`,
+      "use: {authentications: {a: {certificate: {}}}}",
+      "/use/authentications/a/certificate",
+      "neither says what it contains",
     ],
-    ["use: {authentications: {a: {oidc: {}}}}", "/use/authentications/a/oidc", `oidc authentication ${later}`],
     [
       "use: {authentications: {a: {basic: {use: key}}}}",
       "/use/authentications/a/basic/use",

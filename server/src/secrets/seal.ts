@@ -8,8 +8,8 @@ import { randomBytes } from "node:crypto";
 import { compactDecrypt, CompactEncrypt } from "jose";
 import type { OrganizationId, ProjectId } from "../lib/ids.ts";
 
-/** Where a value belongs. */
-export type Owner = { organizationId: OrganizationId; projectId: ProjectId; name: string };
+/** Where a value belongs. Without a project it is the organization's. */
+export type Owner = { organizationId: OrganizationId; projectId?: ProjectId; name: string };
 
 export type Sealer = {
   seal(value: string, owner: Owner, keyId: string): Promise<string>;
@@ -44,4 +44,5 @@ export function createSealer(derive: (purpose: string) => Buffer): Sealer {
   };
 }
 
-const subjectOf = ({ organizationId, projectId, name }: Owner): string => `${organizationId}/${projectId}/${name}`;
+const subjectOf = ({ organizationId, projectId = "" as never, name }: Owner): string =>
+  `${organizationId}/${projectId}/${name}`;

@@ -8,6 +8,7 @@ import { modelBudgets } from "./migrations/0004-model-budgets.ts";
 import { longAnswers } from "./migrations/0005-long-answers.ts";
 import { pinnedTools } from "./migrations/0006-pinned-tools.ts";
 import { modelKeyHeaders } from "./migrations/0007-model-key-headers.ts";
+import { refreshTokens } from "./migrations/0008-refresh-tokens.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -18,6 +19,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0005-long-answers": longAnswers,
   "0006-pinned-tools": pinnedTools,
   "0007-model-key-headers": modelKeyHeaders,
+  "0008-refresh-tokens": refreshTokens,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

@@ -3,6 +3,7 @@ import { openSecretKeys } from "../../auth/tokens/secret-key.ts";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { rotateKey, sealedSecrets } from "../../secrets/rotate-key.ts";
+import { sealedRefreshTokens } from "../../secrets/refresh-tokens.ts";
 import { createSealer } from "../../secrets/seal.ts";
 import { findDataFolder } from "../../postgres/data-folder.ts";
 import { sealedModelKeys } from "../../models/store.ts";
@@ -101,10 +102,11 @@ async function rotate(line: CommandLine, options: { json?: true }): Promise<void
     secrets: sealedSecrets(createSealer(derive)),
     webhookTokens: sealedTokens(createTokenSealer(derive)),
     modelKeys: sealedModelKeys(createSealer(derive)),
+    refreshTokens: sealedRefreshTokens(createSealer(derive)),
   });
   if (options.json) line.terminal.printJson(counts);
   else
     line.terminal.print(
-      `encrypted again: ${counts.secrets} secrets, ${counts.webhookTokens} webhook tokens, ${counts.modelKeys} keys of model connections`,
+      `encrypted again: ${counts.secrets} secrets, ${counts.webhookTokens} webhook tokens, ${counts.modelKeys} keys of model connections, ${counts.refreshTokens} refresh tokens`,
     );
 }

@@ -15,10 +15,20 @@ test.each([
   ],
   [withScheme("endpoints: {revocation: /r}"), `${AT}/endpoints/revocation`, "this endpoint has no effect"],
   [withScheme("issuers: [https://a.example]"), `${AT}/issuers`, "issuers has no effect"],
-  [withScheme("username: a"), `${AT}/username`, "it belongs to another grant"],
-  [withScheme("password: a"), `${AT}/password`, "it belongs to another grant"],
-  [withScheme("subject: {token: a, type: b}"), `${AT}/subject`, "it belongs to another grant"],
-  [withScheme("actor: {token: a, type: b}"), `${AT}/actor`, "it belongs to another grant"],
+  [withScheme("username: a"), `${AT}/username`, "the grant client_credentials does not use it"],
+  [withScheme("password: a"), `${AT}/password`, "the grant client_credentials does not use it"],
+  [withScheme("subject: {token: a, type: b}"), `${AT}/subject`, "the grant client_credentials does not use it"],
+  [withScheme("actor: {token: a, type: b}"), `${AT}/actor`, "the grant client_credentials does not use it"],
+  [
+    withScheme("").replace("secret: b", "secret: b, assertion: c"),
+    `${AT}/client/assertion`,
+    "client.authentication client_secret_post does not use it",
+  ],
+  [
+    withScheme("").replace("secret: b", "secret: b, authentication: none"),
+    `${AT}/client/secret`,
+    "client.authentication none does not use it",
+  ],
   [
     `${HEAD}do: [{a: {run: {workflow: {namespace: demo, name: other, version: latest}, return: all}}}]\n`,
     "/do/0/a/run/return",
@@ -43,4 +53,17 @@ test.each([
 test("a part without effect must still be valid", async () => {
   const { problems } = await checkDefinition(withScheme("endpoints: {introspection: 5}"), async () => undefined);
   expect(problems).toMatchObject([{ path: `${AT}/endpoints/introspection`, severity: "error" }]);
+});
+
+test.each([
+  ["grant: password, username: a", AT, '"password" is missing, which the grant password needs'],
+  ["grant: refresh_token", AT, '"subject" is missing, which the grant refresh_token needs'],
+  ["grant: 'urn:ietf:params:oauth:grant-type:token-exchange'", AT, '"subject" is missing'],
+  ["client: {id: a}", `${AT}/client`, '"secret" is missing, which client.authentication client_secret_post needs'],
+  ["client: {id: a, secret: b, authentication: private_key_jwt}", `${AT}/client`, '"assertion" is missing'],
+])("%s: what a grant or a client's method needs is an error", async (more, path, message) => {
+  const [key] = more.split(":") as [string];
+  const given = { grant: "grant: client_credentials, ", client: "client: {id: a, secret: b}, " }[key]!;
+  const { problems } = await checkDefinition(withScheme(more).replace(given, ""), async () => undefined);
+  expect(problems).toMatchObject([{ path, message: expect.stringContaining(message), severity: "error" }]);
 });

@@ -8,10 +8,10 @@ export const REFUSED = {
   runScript: `${later("run: script")}; when it is, the language will be js`,
   runContainer: "run: container is not run: Autograph has no container engine; call a service over http instead",
   runShell: "run: shell is not run: a definition must not command the machine; call a service over http instead",
-  oidc: `${later("oidc authentication")}; use oauth2 with the authority's token endpoint`,
-  clientAssertion: `${later("a client's assertion")}; use client.secret`,
-  grant: "only the grant client_credentials is run: a definition acts for itself, and no user is there to sign in",
-  certificate: "certificate authentication is not accepted: a definition has no files; use basic or bearer",
+  grant:
+    "the grants client_credentials, password, refresh_token and urn:ietf:params:oauth:grant-type:token-exchange are run: for authorization_code nobody is there to sign in",
+  certificate:
+    "certificate authentication is not accepted: the language names it, but neither says what it contains nor has it in its schema; use another scheme",
   catalogs:
     "use.catalogs is not accepted: code from elsewhere could change under a published version; only the catalogue `default` exists",
   extensions: "use.extensions is not accepted: a task must do what it says; write the tasks before and after it",
@@ -36,7 +36,6 @@ export const REFUSED = {
 export const IGNORED = {
   runReturn:
     "return has no effect: it is for processes, which have an output stream; a workflow answers with its output",
-  tokenOfOthers: "this has no effect: it belongs to another grant than client_credentials",
   issuers: "issuers has no effect: the token is for the called service, which checks it",
   tokenEndpoints: "this endpoint has no effect: tokens are asked for and sent, not looked at or revoked",
 } as const;

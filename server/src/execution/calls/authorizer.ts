@@ -5,7 +5,7 @@ import type { OutboundResponse } from "../../outbound/outbound.ts";
 import { authorizationOf, userOf } from "./authorize.ts";
 import { challengeIn, digestOf, type Challenge } from "./digest.ts";
 import type { Tokens } from "./oauth2-tokens.ts";
-import { tokenRequest } from "./token-request.ts";
+import { tokenPlan, type TokenPlan } from "./token-request.ts";
 
 export type Authorizer = {
   /** The value for the next request. Throws WorkflowError. */
@@ -27,9 +27,10 @@ export type Sending = {
 };
 
 export function createAuthorizer(policy: JsonObject, sending: Sending): Authorizer {
-  const { digest, oauth2 } = policy;
+  const { digest, oauth2, oidc } = policy;
   if (isObject(digest)) return byDigest(digest, sending);
-  if (isObject(oauth2)) return byToken(oauth2, sending);
+  if (isObject(oauth2)) return byToken(tokenPlan("oauth2", oauth2), sending);
+  if (isObject(oidc)) return byToken(tokenPlan("oidc", oidc), sending);
   return { authorization: async () => authorizationOf(policy), wantsAnother: () => false, followsRedirects: true };
 }
 
@@ -55,18 +56,17 @@ function byDigest(fields: JsonObject, { method, url }: Sending): Authorizer {
 }
 
 /** A token that was kept may have been revoked: then another one is tried, once. */
-function byToken(fields: JsonObject, { tokens, organizationId, signal, hide }: Sending): Authorizer {
-  const request = tokenRequest(fields);
+function byToken(plan: TokenPlan, { tokens, organizationId, signal, hide }: Sending): Authorizer {
   let sent = { token: "", isNew: true };
   return {
     async authorization() {
-      sent = await tokens.get(organizationId, request, signal);
+      sent = await tokens.get(organizationId, plan, signal);
       hide(sent.token);
       return `Bearer ${sent.token}`;
     },
     wantsAnother({ status }) {
       if (status !== 401 || sent.isNew) return false;
-      tokens.forget(organizationId, request, sent.token);
+      tokens.forget(organizationId, plan, sent.token);
       return true;
     },
     followsRedirects: true,

@@ -147,9 +147,19 @@ function credentialsOf(policy: Json | undefined): string[] {
   const fields = policy["basic"] ?? policy["digest"];
   const own = isObject(fields)
     ? [fields["username"], fields["password"]]
-    : [valueAt(policy, ["oauth2", "client", "secret"])];
+    : FIELDS_OF_TOKENS.map((path) => valueAt(policy["oauth2"] ?? policy["oidc"] ?? null, path));
   return [...own.filter(isFilled), ...sentOf(policy)];
 }
+
+/** The credentials in a policy of OAuth 2 and OpenID Connect. */
+const FIELDS_OF_TOKENS = [
+  ["client", "secret"],
+  ["client", "assertion"],
+  ["username"],
+  ["password"],
+  ["subject", "token"],
+  ["actor", "token"],
+];
 
 const isFilled = (value: Json | undefined): value is string => typeof value === "string" && value !== "";
 

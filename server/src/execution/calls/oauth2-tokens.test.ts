@@ -6,6 +6,13 @@ import { createTokens } from "./oauth2-tokens.ts";
 
 const { signal } = new AbortController();
 
+const planOf = (client: string) => ({
+  at: { url: "https://id.example.org/token" },
+  client: { id: client, method: "none" as const, secret: "", assertion: "" },
+  type: "application/json",
+  fields: { grant_type: "client_credentials" },
+});
+
 /** An authority that gives a new token for each request, good for ten minutes. */
 function opened() {
   const asked: OutboundRequest[] = [];
@@ -15,9 +22,8 @@ function opened() {
       return { status: 200, statusText: "OK", url: request.url, headers: {}, setCookies: [], body: Buffer.from(body) };
     },
   };
-  const tokens = createTokens(outbound, testClock());
-  const get = (organizationId: OrganizationId, client: string) =>
-    tokens.get(organizationId, { url: "https://id.example.org/token", headers: {}, body: client }, signal);
+  const tokens = createTokens(outbound, testClock(), { read: async () => undefined, keep: async () => {} });
+  const get = (organizationId: OrganizationId, client: string) => tokens.get(organizationId, planOf(client), signal);
   return { asked, get };
 }
 

@@ -1,49 +1,52 @@
 /**
- * Access tokens by OAuth 2 client credentials (RFC 6749, 4.4). A token is kept in memory until shortly before its end and
- * shared by all runs of the organization that ask with the same client for the same; so is a request for one.
+ * Access tokens by OAuth 2 (RFC 6749). A token is kept in memory until shortly before its end and shared by all runs of the
+ * organization that ask with the same client for the same; so is a request for one.
  */
 import { hash } from "node:crypto";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { FairCache } from "../../fairness/fair-cache.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
-import { isObject, parseJson, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { textIn } from "../../outbound/body-text.ts";
 import type { Outbound, OutboundResponse } from "../../outbound/outbound.ts";
-import { asWorkflowError } from "./outbound-errors.ts";
-import type { TokenRequest } from "./token-request.ts";
+import { answerIn, askAuthority, errorIn, refusedBy } from "./authority.ts";
+import { createDiscovery } from "./discovery.ts";
+import { requestFor, type TokenPlan } from "./token-request.ts";
 
 export type Tokens = {
   /** `isNew`: it was not known before. Rejects with WorkflowError, or with the signal's reason. */
-  get(
-    organizationId: OrganizationId,
-    request: TokenRequest,
-    signal: AbortSignal,
-  ): Promise<{ token: string; isNew: boolean }>;
+  get(organizationId: OrganizationId, plan: TokenPlan, signal: AbortSignal): Promise<{ token: string; isNew: boolean }>;
   /** The service does not take it: the next one is asked for. */
-  forget(organizationId: OrganizationId, request: TokenRequest, token: string): void;
+  forget(organizationId: OrganizationId, plan: TokenPlan, token: string): void;
+};
+
+/** Refresh tokens by which an authority has replaced one that an author set. They survive the process. */
+export type RefreshTokens = {
+  read(organizationId: OrganizationId, key: string): Promise<string | undefined>;
+  keep(organizationId: OrganizationId, key: string, token: string): Promise<void>;
 };
 
 type Kept = { token: string; until: number };
+type Given = { token: string; seconds: number; refreshToken: string | undefined };
 
 /** The tokens of all organizations. */
 const KEPT = 1_000;
-const TIMEOUT_MS = 30_000;
 /** The life of a token whose answer does not say how long it is good. */
 const UNSAID_SECONDS = 60;
 /** It must still be good when it arrives. */
 const MARGIN_SECONDS = 30;
 const MARGIN_SHARE = 0.1;
 
-export function createTokens(outbound: Outbound, clock: Clock): Tokens {
+export function createTokens(outbound: Outbound, clock: Clock, refreshTokens: RefreshTokens): Tokens {
   // A token that is lost must be asked for again, which its authority may count.
   const kept = new FairCache<Kept>(KEPT);
   const asking = new Map<string, Promise<string>>();
+  const authority = new Authority(outbound, clock, refreshTokens);
 
-  const ask = (organizationId: OrganizationId, request: TokenRequest, key: string): Promise<string> => {
+  const ask = (organizationId: OrganizationId, plan: TokenPlan, key: string): Promise<string> => {
     const since = clock.now();
-    const promise = requestToken(outbound, organizationId, request)
+    const promise = authority
+      .give(organizationId, plan)
       .then(({ token, seconds }) => {
         if (seconds > 0) kept.set(organizationId, key, { token, until: since + seconds * 1_000 });
         return token;
@@ -56,23 +59,23 @@ export function createTokens(outbound: Outbound, clock: Clock): Tokens {
   };
 
   return {
-    async get(organizationId, request, signal) {
-      const key = keyOf(organizationId, request);
+    async get(organizationId, plan, signal) {
+      const key = keyOf(organizationId, plan);
       const known = kept.get(organizationId, key);
       if (known && known.until > clock.now()) return { token: known.token, isNew: false };
-      const token = await unlessAborted(asking.get(key) ?? ask(organizationId, request, key), signal);
+      const token = await unlessAborted(asking.get(key) ?? ask(organizationId, plan, key), signal);
       return { token, isNew: true };
     },
-    forget(organizationId, request, token) {
-      const key = keyOf(organizationId, request);
+    forget(organizationId, plan, token) {
+      const key = keyOf(organizationId, plan);
       if (kept.get(organizationId, key)?.token === token) kept.delete(organizationId, key);
     },
   };
 }
 
-/** With all that the request is made of, the client's secret too: with another one it is another request. */
-const keyOf = (organizationId: OrganizationId, request: TokenRequest): string =>
-  hash("sha256", JSON.stringify([organizationId, request]), "base64url");
+/** With all that the token depends on, the client's secret too: with another one it is another token. */
+const keyOf = (organizationId: OrganizationId, plan: TokenPlan): string =>
+  hash("sha256", JSON.stringify([organizationId, plan]), "base64url");
 
 /** The request goes on for the others. */
 function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
@@ -85,73 +88,80 @@ function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Pro
   });
 }
 
-async function requestToken(
-  outbound: Outbound,
-  organizationId: OrganizationId,
-  { url, headers, body }: TokenRequest,
-): Promise<{ token: string; seconds: number }> {
-  let response: OutboundResponse;
-  try {
-    response = await outbound.request({
-      organizationId,
-      method: "POST",
-      url,
-      headers: { ...headers, accept: "application/json" },
-      body,
-      redirect: false,
-      signal: new AbortController().signal,
-      timeoutMs: TIMEOUT_MS,
-    });
-  } catch (error) {
-    throw asWorkflowError(error, "no token for the call: ");
+/** Asks authorities for tokens. */
+class Authority {
+  readonly #outbound: Outbound;
+  readonly #clock: Clock;
+  readonly #refreshTokens: RefreshTokens;
+  readonly #discovery;
+  /** The last request by each refresh token: an authority may take each one once, so they go one after another. */
+  readonly #refreshing = new Map<string, Promise<unknown>>();
+
+  constructor(outbound: Outbound, clock: Clock, refreshTokens: RefreshTokens) {
+    this.#outbound = outbound;
+    this.#clock = clock;
+    this.#refreshTokens = refreshTokens;
+    this.#discovery = createDiscovery(outbound, clock);
   }
-  return tokenIn(response);
+
+  give(organizationId: OrganizationId, plan: TokenPlan): Promise<Given> {
+    if (plan.refreshToken === undefined) return this.#ask(organizationId, plan, undefined);
+    // Neither the client's secret nor the scopes: policies that differ in them share the refresh token.
+    const owner = [organizationId, plan.at, plan.client.id, plan.refreshToken];
+    const key = hash("sha256", JSON.stringify(owner), "base64url");
+    const before = this.#refreshing.get(key) ?? Promise.resolve();
+    const refresh = (): Promise<Given> => this.#refresh(organizationId, plan, key);
+    const given = before.then(refresh, refresh);
+    this.#refreshing.set(key, given);
+    const over = (): void => {
+      if (this.#refreshing.get(key) === given) this.#refreshing.delete(key);
+    };
+    given.then(over, over);
+    return given;
+  }
+
+  async #refresh(organizationId: OrganizationId, plan: TokenPlan, key: string): Promise<Given> {
+    const refreshToken = (await this.#refreshTokens.read(organizationId, key)) ?? plan.refreshToken!;
+    const given = await this.#ask(organizationId, plan, refreshToken);
+    // Before the access token is used: the former refresh token may be worth nothing from here on.
+    if (given.refreshToken !== undefined && given.refreshToken !== refreshToken)
+      await this.#refreshTokens.keep(organizationId, key, given.refreshToken);
+    return given;
+  }
+
+  async #ask(organizationId: OrganizationId, plan: TokenPlan, refreshToken: string | undefined): Promise<Given> {
+    const { at } = plan;
+    const url = "url" in at ? at.url : await this.#discovery.tokenUrl(organizationId, at.authority);
+    const { headers, body } = await requestFor(plan, { url, refreshToken, now: this.#clock.now() });
+    try {
+      return tokenIn(await askAuthority(this.#outbound, { organizationId, method: "POST", url, headers, body }));
+    } catch (error) {
+      if ("authority" in at) this.#discovery.forget(organizationId, at.authority);
+      throw error;
+    }
+  }
 }
-
-/** The codes of RFC 6749 (5.2) and 8707: anything else in their place is not shown, as it may repeat the client's secret. */
-const ERRORS = new Set([
-  "invalid_request",
-  "invalid_client",
-  "invalid_grant",
-  "unauthorized_client",
-  "unsupported_grant_type",
-  "invalid_scope",
-  "invalid_target",
-  "access_denied",
-]);
-
-const WHEN = new Set(["retry-after", "date"]);
 
 const TOKEN = /^[\x21-\x7e]+$/;
 
-function tokenIn(response: OutboundResponse): { token: string; seconds: number } {
+const isSendable = (token: unknown): token is string =>
+  typeof token === "string" && TOKEN.test(token) && token.length <= LIMITS.secretBytes;
+
+function tokenIn(response: OutboundResponse): Given {
   const { origin } = new URL(response.url);
-  const answer = answerIn(response);
   if (response.status < 200 || response.status > 299) {
-    const error = String(answer["error"]);
-    const why = ERRORS.has(error) ? ` (${error})` : "";
-    const message = `${origin} answered ${response.status}${why} to the request for a token`;
-    const isRefused = response.status >= 400 && response.status < 500 && response.status !== 429;
-    if (isRefused) throw WorkflowError.of("authentication", message, 401);
-    // Only the headers that say when to ask again: the answer may repeat the client's secret.
-    const headers = Object.fromEntries(Object.entries(response.headers).filter(([name]) => WHEN.has(name)));
-    const { status } = response;
-    throw WorkflowError.of("communication", message, status).answeredBy({ status, headers, body: null });
+    const hint = errorIn(response) === "invalid_grant" ? GRANT_IS_OVER : "";
+    throw refusedBy(response, `to the request for a token${hint}`);
   }
+  const answer = answerIn(response);
   const { access_token: token, token_type: type = "Bearer", expires_in: seconds = UNSAID_SECONDS } = answer;
-  if (typeof token !== "string" || !TOKEN.test(token) || token.length > LIMITS.secretBytes)
+  if (!isSendable(token))
     throw WorkflowError.of("communication", `${origin} answered without a token that can be sent`);
-  if (String(type).toLowerCase() !== "bearer")
+  if (!["bearer", "n_a"].includes(String(type).toLowerCase()))
     throw WorkflowError.of("authentication", `${origin} answered with a token of another type than Bearer`);
   const good = Number(seconds) || 0;
-  return { token, seconds: good - Math.min(MARGIN_SECONDS, good * MARGIN_SHARE) };
+  const refreshToken = isSendable(answer["refresh_token"]) ? answer["refresh_token"] : undefined;
+  return { token, seconds: good - Math.min(MARGIN_SECONDS, good * MARGIN_SHARE), refreshToken };
 }
 
-function answerIn(response: OutboundResponse): JsonObject {
-  try {
-    const answer = parseJson(textIn(response));
-    return isObject(answer) ? answer : {};
-  } catch {
-    return {};
-  }
-}
+const GRANT_IS_OVER = ": what stands for the user is used up or taken back, so set a new one";

@@ -25,6 +25,12 @@ export const OUTBOUND = {
   },
   authorityCharacters: { value: 2_048, bounds: "`authority` of an `oauth2` authentication", test: BY_NAME },
   tokenPathCharacters: { value: 1_024, bounds: "`endpoints.token` of an `oauth2` authentication", test: BY_NAME },
+  refreshTokens: {
+    value: 1_000,
+    bounds: "refresh tokens of an organization that authorities have replaced",
+    beyond: "those that were replaced longest ago are dropped, and the author's own is used again",
+    test: ["server/src/secrets/refresh-tokens.db.test.ts", "an organization keeps at most so many, the latest ones"],
+  },
   outboundConnectSeconds: {
     value: 10,
     bounds: "connecting to another server",
