@@ -27,6 +27,7 @@ import { endOf, useTextUntil } from "./live-text.tsx";
 import { nameOf } from "./rows.ts";
 import type { RunView } from "./run-view.ts";
 import type { Part } from "./search.ts";
+import { kindOf } from "./step-kinds.ts";
 
 type Detail = Extract<NonNullable<StepDetailQuery["node"]>, { id: string }>;
 
@@ -49,6 +50,7 @@ type Props = {
 
 export function Inspector({ step, view, runError, part, onPart, onClose, conversation }: Props) {
   const { id, number, status, kind, error, child, attemptCount } = step;
+  const { shape } = kindOf(step);
   const has = { conversation: conversation !== undefined, error: error !== null };
   const shown = shownPart(part, has);
   return (
@@ -57,7 +59,9 @@ export function Inspector({ step, view, runError, part, onPart, onClose, convers
         <h2>
           {number} {nameOf(step)}
         </h2>
-        <span className="dim">{kind}</span>
+        <span className="dim">
+          {shape && <Icon shape={shape} size={14} />} {kind}
+        </span>
         <StatusMark status={status} />
         <ActionIcon variant="subtle" color="gray" aria-label="Close the step" onClick={onClose} ml="auto">
           <Icon shape={SHAPES.close} />

@@ -10,6 +10,7 @@ import { lookOf } from "../../lib/statuses.ts";
 import { durationText } from "../../lib/times.ts";
 import type { TimeAxis } from "../../lib/time-axis.ts";
 import { nameOf, type Inside, type Task } from "./rows.ts";
+import { kindOf } from "./step-kinds.ts";
 import { spansOf, tookOf } from "./spans.ts";
 import classes from "./waterfall.module.css";
 
@@ -39,10 +40,21 @@ export const AheadLine = ({ task: { name, kind }, isOver, ...placed }: AheadProp
     <span className={classes["number"]} />
     {isOver ? <span aria-hidden="true">–</span> : <StatusMark status="pending" isBare />}
     <span className={classes["name"]}>{name}</span>
-    <span className={classes["kind"]}>{kind}</span>
+    <Kind kind={kind} />
     {isOver && <span className={classes["kind"]}>not reached</span>}
   </div>
 );
+
+function Kind({ kind, attemptCount = 1 }: { kind: string; attemptCount?: number }) {
+  const { shape } = kindOf({ kind });
+  return (
+    <span className={classes["kind"]}>
+      {shape && <Icon shape={shape} size={12} />}
+      {kind}
+      {attemptCount > 1 && ` ×${countText(attemptCount)}`}
+    </span>
+  );
+}
 
 type StepProps = Placed & {
   step: StepRowFragment;
@@ -76,10 +88,7 @@ export const StepLine = memo((props: StepProps) => {
     >
       <span className={classes["number"]}>{number}</span>
       <What {...{ step, depth, hasInside, inside, said, onFold }} />
-      <span className={classes["kind"]}>
-        {kind}
-        {attemptCount > 1 && ` ×${countText(attemptCount)}`}
-      </span>
+      <Kind kind={kind} attemptCount={attemptCount} />
       <span className={classes["bars"]}>
         <Bars step={step} axis={axis} now={now} />
       </span>
