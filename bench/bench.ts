@@ -2,7 +2,7 @@
  * `npm run bench`: the figures of README.md, measured and printed. Starts everything itself on loopback, in temporary
  * folders and on free ports; ends within forty minutes.
  *
- *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,overload,websockets,cron,events,webhooks,million,ui,streams,growth   some of it
+ *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,overload,websockets,cron,events,webhooks,million,ui,streams,script,growth   some of it
  *     --case 'cancel|retry'   of growth only what this matches
  *     --quick     one short round: to see that it works, not for figures
  *     --against REF   the same load on this and another commit: three,call,start,webhook,event,memory
@@ -26,6 +26,7 @@ import { profile } from "./profile.ts";
 import { aboutLine, machine, today, writeReadme, writeResult } from "./report.ts";
 import { measureResume } from "./resume.ts";
 import { measureMcp } from "./mcp.ts";
+import { measureScript } from "./script.ts";
 import { measureMillion } from "./million-events.ts";
 import { measureNeighbours } from "./neighbours.ts";
 import { measureOverload } from "./overload.ts";
@@ -62,6 +63,7 @@ const ONCE = {
   ui: measureUi,
   llm: measureLlm,
   mcp: measureMcp,
+  script: measureScript,
   streams: measureStreams,
   assistant: measureAssistant,
 };

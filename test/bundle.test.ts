@@ -7,7 +7,7 @@ import { bundled } from "./bundle.ts";
 
 const FOLDER = path.dirname(bundled("main"));
 /** They have files of their own, are made for the machine, or are wanted only where somebody installs them (voice over Mistral). */
-const APART = ["@node-rs/argon2", "jq-wasm", "pg-native", "livekit-client"];
+const APART = ["@node-rs/argon2", "jq-wasm", "quickjs-wasi", "pg-native", "livekit-client"];
 
 const files = fs
   .readdirSync(FOLDER, { recursive: true, encoding: "utf8" })

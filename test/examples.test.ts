@@ -1,4 +1,5 @@
-/** The agents of examples/agents that use language models, against loopback services in place of a model and of GitHub. */
+/** The agents of examples/agents that run scripts or use language models, against loopback services in place of a model and of GitHub. */
+import { hash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually, type Data } from "./client.ts";
 import { startEndpoint, type Endpoint } from "./endpoint.ts";
@@ -24,7 +25,7 @@ beforeAll(async () => {
   server = await movedServer();
   projectId = await createDemo(server);
   const places = { github: github.url, wiki: docs.url };
-  for (const name of ["open-ticket", "support-triage", "release-notes", "research-assistant"])
+  for (const name of ["open-ticket", "price-list", "support-triage", "release-notes", "research-assistant"])
     agents[name] = await publishExample(server, projectId, name, places);
 });
 afterAll(async () => {
@@ -73,6 +74,23 @@ describe("without a model and without secrets", () => {
     const run = await ran(server, agents[name]!, input);
     expect(run).toMatchObject({ status: "failed", error: { detail: expect.stringContaining("LLM_BASE_URL") } });
   });
+});
+
+test("price-list reads each line with a script, which says what it cannot read", async () => {
+  const list = "notebook;2.20\n\npencil;0,90\ncompass;4\nunicorn;priceless";
+  const run = await ran(server, agents["price-list"]!, { list });
+  expect(run).toMatchObject({
+    status: "completed",
+    output: {
+      dearer: [{ article: "notebook", price: 2.2, percent: 10 }],
+      new: [{ article: "compass", price: 4 }],
+      unread: ["unicorn;priceless"],
+      list: hash("sha256", list).slice(0, 12),
+    },
+  });
+  const { steps } = (await server.data("query($id: ID!) { run(id: $id) { steps { name log } } }", { id: run["id"] }))
+    .run;
+  expect(steps).toContainEqual({ name: "compare", log: "cannot read unicorn;priceless" });
 });
 
 describe("support-triage", () => {

@@ -79,6 +79,7 @@ const everything = (): object[] => [
   },
   { race: { fork: { compete: true, branches: [{ slow: { wait: { hours: 1 } } }, set("fast")] } } },
   { child: { run: { workflow: { namespace: "test", name: "child", version: "1.0.0" } } } },
+  { reckon: { run: { script: { language: "js", code: "return 1" } } } },
   { ask: { call: "approval:1.0.0@default", with: { question: "Sure?" } } },
   { called: { call: "twice", with: { list: [1, 2] } } },
   { calledAgain: { call: "once", with: {} } },

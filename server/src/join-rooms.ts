@@ -12,6 +12,7 @@ import { createAdmin } from "./auth/accounts/setup.ts";
 import { isEmpty } from "./auth/accounts/users.ts";
 import type { Config } from "./config.ts";
 import { createExpressions } from "./expressions/expressions.ts";
+import { createScripts } from "./scripts/scripts.ts";
 import { compileWorkflow } from "./definition/program.ts";
 import { EmbeddedEngine } from "./engine/embedded.ts";
 import type { Engine } from "./engine/engine.ts";
@@ -121,18 +122,19 @@ async function openShared(
   const secretKeys = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
   const rates = stack.use(createRates(base));
   const expressions = stack.use(createExpressions({ log }));
+  const scripts = stack.use(createScripts({ log }));
   const outbound = stack.use(createOutbound({ allow: config.outboundAllow, clock, log }));
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
   const triggerMemory = createTriggerMemory({ ...base, derive: secretKeys.derive, notices });
-  return { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory };
+  return { base, secretKeys, rates, expressions, scripts, outbound, instanceId, notices, triggerMemory };
 }
 
 type WithRuns = Shared & ReturnType<typeof createWork>;
 
 /** Agents, their secrets, and what advances their runs. */
 function createWork({ config, openEngine, random }: JoinOptions, shared: Shared, stack: AsyncDisposableStack) {
-  const { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory } = shared;
+  const { base, secretKeys, rates, expressions, scripts, outbound, instanceId, notices, triggerMemory } = shared;
   const models = createModels({ ...base, derive: secretKeys.derive });
   const operator = createFirstOrganization(base.database);
   const { mcpStdio } = config;
@@ -144,6 +146,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     modelConnections: namesOfConnections(models, llm),
     mcpCommands: mcpStdio.allowed,
     check: expressions.check,
+    checkScript: scripts.check,
     compile: compileWorkflow,
     notices,
     triggers: triggersOfDefinitions(triggerMemory),
@@ -166,6 +169,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     engine,
     expressions,
     tasks: createTasks({
+      scripts,
       http: createHttpCall(calling),
       mcp: createMcpCall(calling, createMcpCommands({ ...mcpStdio, clock: base.clock }), mcpFigures),
       models: {

@@ -10,6 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { AllowedCommand } from "../lib/mcp/allowed-commands.ts";
 import type { Within } from "../lib/reach.ts";
+import type { Scripts } from "../scripts/scripts.ts";
 import { Hub } from "../realtime/hub.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
 import type { Database, Query } from "../storage/database.ts";
@@ -23,6 +24,8 @@ export type Agents = {
   log: Log;
   /** Whether jq accepts an expression, in the organization's turn. */
   check: Expressions["check"];
+  /** Why a script does not compile. */
+  checkScript: Scripts["check"];
   reading: Reading;
   cache: AgentCache;
   /** The triggers that definitions declare. */
@@ -63,8 +66,10 @@ const NO_TRIGGERS: DefinedTriggers = {
 
 export type AgentsOptions = Omit<
   Agents,
-  "cache" | "reading" | "changes" | "triggers" | "modelConnections" | "mcpCommands"
+  "cache" | "reading" | "changes" | "triggers" | "modelConnections" | "mcpCommands" | "checkScript"
 > & {
+  /** If left out, scripts are not compiled. */
+  checkScript?: Agents["checkScript"];
   /** If left out, there are none. */
   modelConnections?: Agents["modelConnections"];
   mcpCommands?: Agents["mcpCommands"];
@@ -80,6 +85,7 @@ export const createAgents = ({
   triggers = NO_TRIGGERS,
   modelConnections = async () => new Set(),
   mcpCommands = [],
+  checkScript = async () => undefined,
   ...rest
 }: AgentsOptions): Agents => {
   const reading = new Reading();
@@ -87,6 +93,7 @@ export const createAgents = ({
   return {
     ...rest,
     triggers,
+    checkScript,
     modelConnections,
     mcpCommands,
     reading,
@@ -110,6 +117,7 @@ export const readChecked = (
     () =>
       checkDefinition(definition, (text) => agents.check(text, organizationId), {
         project,
+        checkScript: (script) => agents.checkScript(script, organizationId),
         others: agents.triggers.check,
       }),
     signal,

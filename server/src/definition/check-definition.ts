@@ -1,11 +1,11 @@
-/** Checks a definition for publishing and validating: parse-definition.ts, the names of the data (flow/), and every expression compiled by jq. */
+/** Checks a definition for publishing and validating: parse-definition.ts, the names of the data (flow/), every expression compiled by jq, and every script. */
 import { shortened } from "../lib/errors.ts";
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { inSlices, type Steps } from "../fairness/slices.ts";
 import { checkFlow } from "./flow/flow.ts";
 import { longNumbersIn } from "./rules/long-numbers.ts";
-import type { ExpressionPlace } from "./rules/lint.ts";
+import type { ExpressionPlace, ScriptPlace } from "./rules/lint.ts";
 import { bySeverity, parseWithPlaces, sortProblems, type Parsed } from "./parse-definition.ts";
 import { valueAt, type Finding, type Problem } from "./text/problem.ts";
 import { doesNotCompile } from "./rules/rules-expressions.ts";
@@ -14,25 +14,40 @@ import type { Workflow } from "./profile/workflow.ts";
 /** `Expressions.check`: undefined when the text compiles. */
 export type ExpressionCheck = (text: string) => Promise<{ message: string; offset: number } | undefined>;
 
+/** `Scripts.check`: undefined when the code compiles. `line` and `column` count from 1. */
+export type ScriptCheck = (
+  script: Pick<ScriptPlace, "code" | "names">,
+) => Promise<{ message: string; line?: number; column?: number } | undefined>;
+
 /** A definition with `warnings` can still be published. */
 export type Checked = Parsed & { warnings: Problem[] };
 
 /** Problems that another room finds, and expressions there that jq must compile. */
 export type Others = { findings: Finding[]; expressions: ExpressionPlace[] };
 
-/** `project`: the handle that the namespace must equal. `others`: further problems of a definition that fits the profile. */
+type Further = {
+  /** The handle that the namespace must equal. */
+  project?: string | undefined;
+  /** If left out, scripts are not compiled. */
+  checkScript?: ScriptCheck;
+  /** Further problems of a definition that fits the profile. */
+  others?: (workflow: Workflow) => Others;
+};
+
 export async function checkDefinition(
   text: string,
   check: ExpressionCheck,
-  { project, others }: { project?: string | undefined; others?: (workflow: Workflow) => Others } = {},
+  { project, checkScript = async () => undefined, others }: Further = {},
 ): Promise<Checked> {
-  const { problems, warnings: linted, workflow, isSound, expressions, place } = await inSlices(parseWithPlaces(text));
+  const { expressions, scripts, place, ...parsed } = await inSlices(parseWithPlaces(text));
+  const { problems, warnings: linted, workflow, isSound } = parsed;
   const long = workflow && isSound ? await inSlices(longNumbersIn(workflow as unknown as Json)) : [];
   const flow = workflow && isSound ? await inSlices(checkFlow(workflow)) : [];
   const other = workflow && isSound ? others?.(workflow) : undefined;
   const [warnings, errors] = bySeverity([...linted, ...flow, ...long, ...(other?.findings ?? [])]);
   const more = [
     ...(await uncompiledOf([...expressions, ...(other?.expressions ?? [])], check)),
+    ...(await uncompiledScripts(scripts, checkScript)),
     ...elsewhere(workflow, project),
     ...errors,
   ];
@@ -91,3 +106,25 @@ function* checking(
   }
   return Promise.all(asked).then((answers) => new Map(answers.map((answer, at) => [texts[at]!, answer])));
 }
+
+async function uncompiledScripts(scripts: ScriptPlace[], check: ScriptCheck): Promise<Finding[]> {
+  const found: Finding[] = [];
+  const known = new Map<string, Awaited<ReturnType<ScriptCheck>>>();
+  for (const { path, code, names } of scripts) {
+    const key = JSON.stringify([code, names]);
+    if (!known.has(key)) {
+      if (known.size === LIMITS.scriptsPerDefinition)
+        return [...found, { path, at: "value", message: TOO_MANY_SCRIPTS }];
+      // One after the other: the threads are there for the runs of all, too.
+      known.set(key, await check({ code, names }));
+    }
+    const problem = known.get(key);
+    if (!problem) continue;
+    const { message, line, column } = problem;
+    const where = line === undefined ? "" : ` (line ${line}, column ${column} of the code)`;
+    found.push({ path, at: "value", message: `the script does not compile: ${message}${where}` });
+  }
+  return found;
+}
+
+const TOO_MANY_SCRIPTS = `a definition may have ${LIMITS.scriptsPerDefinition} different scripts; this is one too many`;

@@ -140,8 +140,16 @@ describe("run: workflow", () => {
     ],
     [child(", inputs: {}"), "/workflow/inputs", '"inputs" is not known in the workflow to run; did you mean "input"?'],
     [child().replace(/}$/, ", await: 'no'}"), "/await", '"await" must be true or false, not text'],
-    ["{}", "", '"run" is empty; write workflow with namespace, name and version below it'],
-    ["{await: true}", "", '"run" does not say enough; write workflow with namespace, name and version below it'],
+    [
+      "{}",
+      "",
+      '"run" is empty; write workflow with namespace, name and version below it, or script with language and code',
+    ],
+    [
+      "{await: true}",
+      "",
+      '"run" does not say enough; write workflow with namespace, name and version below it, or script with language and code',
+    ],
     ["{workflo: {}}", "/workflo", '"workflo" is not known; did you mean "workflow"?'],
   ])("%s", (run, path, message) => expect(ofRun(run)).toEqual([[path, message]]));
 

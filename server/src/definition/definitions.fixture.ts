@@ -244,6 +244,14 @@ do:
       run:
         workflow: {namespace: billing, name: invoice, version: latest, input: {total: '\${ .total }', all: ['\${ $input }']}}
         await: false
+  - script:
+      run:
+        script:
+          language: js
+          code: |
+            return order.items.map(({price}) => price * rate);
+          arguments: {order: '\${ . }', rate: 1.19, more: [1, '\${ .total }']}
+      timeout: {after: PT2S}
   - nested: {do: [{command: {call: mcp, with: {method: tools/list, transport: {stdio: {command: search-mcp, arguments: [--for, '\${ .id }'], environment: {TOKEN: '\${ $secrets.user }'}}}}}}, {prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {calledPlainly: {call: lookUp}}, {any: {run: {workflow: {namespace: sales, name: '\${ .agent }', version: 1.0.0}}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
 `;
 

@@ -3,7 +3,7 @@ import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Steps } from "../fairness/slices.ts";
 import { formRule } from "./rules/form-rules.ts";
-import type { ExpressionPlace, Found, Lint, Rule } from "./rules/lint.ts";
+import type { ExpressionPlace, Found, Lint, Rule, ScriptPlace } from "./rules/lint.ts";
 import type { Finding } from "./text/problem.ts";
 import { errorTypeRule, expressionRule, fromOrAsRule, instanceRule, templateRule } from "./rules/rules-expressions.ts";
 import { referenceRule, tasksRule, thenRule, variableRule } from "./rules/rules-tasks.ts";
@@ -55,14 +55,13 @@ const RULES = new Map<string, Rule>(
 /** The default names of variables. */
 const UNWRITTEN = Object.values(KINDS).flatMap(({ variables = [] }) => variables.map(({ otherwise }) => otherwise));
 
-/** Also returns the expressions of the document, for jq's own compiler (check-definition.ts). */
-export function* lint(
-  root: Json,
-  values: Found[],
-  violated: Finding[],
-): Steps<{ findings: Finding[]; expressions: ExpressionPlace[] }> {
+export type Linted = { findings: Finding[]; expressions: ExpressionPlace[]; scripts: ScriptPlace[] };
+
+/** Also returns the expressions and scripts of the document, for their own compilers (check-definition.ts). */
+export function* lint(root: Json, values: Found[], violated: Finding[]): Steps<Linted> {
   const findings: Finding[] = [];
   const expressions: ExpressionPlace[] = [];
+  const scripts: ScriptPlace[] = [];
   const declared = values.filter(({ means }) => means === "variable").map(({ value }) => value as string);
   const waiting: Found[] = [];
   const variables = new Set([...UNWRITTEN, ...declared]);
@@ -76,6 +75,7 @@ export function* lint(
     next: (found) => waiting.push(found),
     isFull: () => findings.length >= LIMITS.definitionProblems,
     expression: (place) => expressions.push(place),
+    script: (place) => scripts.push(place),
   };
   for (const value of values) {
     for (let found: Found | undefined = value; found && !context.isFull(); found = waiting.pop()) {
@@ -83,5 +83,5 @@ export function* lint(
       yield;
     }
   }
-  return { findings, expressions };
+  return { findings, expressions, scripts };
 }

@@ -146,7 +146,16 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
   test.each([
     ["{listen: {to: {one: {with: {type: a}}}}, foreach: {}}", "/listen", `listen ${later}`],
     ["{emit: {event: {with: {type: a}}}}", "/emit", `emit ${later}`],
-    ["{run: {script: {language: js, code: '1'}}}", "/run/script", `run: script ${later}`],
+    ["{run: {script: {language: python, code: '1'}}}", "/run/script/language", "write js"],
+    [
+      "{run: {script: {language: js, code: '1', source: {endpoint: 'https://example.com/a.js'}}}}",
+      "/run/script/source",
+      "a script from elsewhere is not accepted",
+    ],
+    ["{run: {script: {language: js, code: '1', stdin: a}}}", "/run/script/stdin", "a script is no process"],
+    ["{run: {script: {language: js, code: '1', environment: {A: b}}}}", "/run/script/environment", "no process"],
+    ["{run: {script: {language: js, code: '1', arguments: [a]}}}", "/run/script/arguments", "each as `name: value`"],
+    ["{run: {script: {language: js, code: '1'}, await: false}}", "/run/await", "a script's output is awaited"],
     ["{run: {container: {image: a}}}", "/run/container", "run: container is not run"],
     ["{run: {shell: {command: ls}}}", "/run/shell", "run: shell is not run"],
     ["{call: openapi, with: {}}", "/call", `call: openapi ${later}`],

@@ -1,8 +1,8 @@
 /** The only way from an author's text to a `Workflow`: reads it, checks it by the profile and the linter, reports all problems at once. */
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { ExpressionPlace, Found } from "./rules/lint.ts";
-import { lint } from "./linter.ts";
+import type { ExpressionPlace, Found, ScriptPlace } from "./rules/lint.ts";
+import { lint, type Linted } from "./linter.ts";
 import { atOnce, inSlices, type Steps } from "../fairness/slices.ts";
 import { byPlace, type Finding, type Problem } from "./text/problem.ts";
 import { PROFILE } from "./profile/profile.ts";
@@ -32,15 +32,16 @@ export type ParsedWithPlaces = {
   /** The schema of the profile has found nothing wrong with it. */
   isSound: boolean;
   expressions: ExpressionPlace[];
+  scripts: ScriptPlace[];
   place(finding: Finding): Problem;
 };
 
-/** Also returns the expressions, and a function that finds the place of a problem in the text. */
+/** Also returns the expressions and scripts, and a function that finds the place of a problem in the text. */
 export function* parseWithPlaces(text: string): Steps<ParsedWithPlaces> {
   const { value, problems, place } = yield* readingText(text);
-  if (value === undefined) return { problems, warnings: [], isSound: false, expressions: [], place };
+  if (value === undefined) return { problems, warnings: [], isSound: false, expressions: [], scripts: [], place };
   yield;
-  const { findings, isSound, expressions } = yield* inspect(value);
+  const { findings, isSound, expressions, scripts } = yield* inspect(value);
   yield;
   const [warnings, errors] = bySeverity(findings);
   return {
@@ -49,6 +50,7 @@ export function* parseWithPlaces(text: string): Steps<ParsedWithPlaces> {
     workflow: value as unknown as Workflow,
     isSound,
     expressions,
+    scripts,
     place,
   };
 }
@@ -60,9 +62,7 @@ export const bySeverity = (findings: readonly Finding[]): [Finding[], Finding[]]
 ];
 
 /** Checks a value that was read from a text. */
-export function* inspect(
-  value: Json,
-): Steps<{ findings: Finding[]; isSound: boolean; expressions: ExpressionPlace[] }> {
+export function* inspect(value: Json): Steps<Linted & { isSound: boolean }> {
   const found: Found[] = [];
   const walk = new SchemaWalk(PROFILE, {
     visit: (path, inner, means) => found.push({ path, value: inner, means }),
@@ -77,6 +77,7 @@ export function* inspect(
       ],
       isSound: false,
       expressions: [],
+      scripts: [],
     };
   }
   yield;
@@ -84,7 +85,7 @@ export function* inspect(
   yield;
   const linted = yield* lint(value, found, violated);
   const isSound = violated.length === 0;
-  return { findings: [...violated, ...linted.findings], isSound, expressions: linted.expressions };
+  return { ...linted, findings: [...violated, ...linted.findings], isSound };
 }
 
 export function sortProblems(problems: Problem[]): Problem[] {

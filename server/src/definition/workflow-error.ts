@@ -8,7 +8,7 @@ import { shortenedTo } from "../lib/text.ts";
 
 const STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/";
 
-/** The standard's types with their status and title, and ours (`limit`, `tool`, `model-answer`, `model-refused`, `approval-rejected`, `crashed`, `internal`). */
+/** The standard's types with their status and title, and ours (`limit`, `script`, `tool`, `model-answer`, `model-refused`, `approval-rejected`, `crashed`, `internal`). */
 export const ERROR_KINDS = {
   configuration: { status: 400, title: "Something that the definition needs is not configured." },
   validation: { status: 400, title: "A value does not have the required form." },
@@ -21,6 +21,7 @@ export const ERROR_KINDS = {
   "model-answer": { status: 502, title: "A language model's answer is not what was asked for." },
   "model-refused": { status: 403, title: "A language model refused to answer." },
   runtime: { status: 500, title: "The run could not continue." },
+  script: { status: 500, title: "A script ended with an error." },
   tool: { status: 500, title: "A tool answered with an error." },
   "approval-rejected": { status: 403, title: "A person rejected the approval." },
   crashed: { status: 500, title: "The server's process ended again and again during this run." },

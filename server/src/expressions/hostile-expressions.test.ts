@@ -9,7 +9,7 @@ import { createLog } from "../lib/log/log.ts";
 import { ExpressionError } from "./parsing/expression-error.ts";
 import { createExpressions, type Expressions } from "./expressions.ts";
 import { compileExpression } from "./template.ts";
-import { watchWorkers } from "./jq/watch-workers.testsuite.ts";
+import { watchWorkers } from "../threads/watch-workers.testsuite.ts";
 
 const log = createLog("silent");
 const [OURS, THEIRS] = [newId<"organization">(), newId<"organization">()];

@@ -15,6 +15,7 @@ import { MODELS } from "./limits/models.ts";
 import { ORGANIZATION } from "./limits/organization.ts";
 import { OUTBOUND } from "./limits/outbound.ts";
 import { PROCESS } from "./limits/process.ts";
+import { SCRIPTS } from "./limits/scripts.ts";
 import { TRIGGERS } from "./limits/triggers.ts";
 import type { Limit } from "./limits/limit.ts";
 
@@ -24,6 +25,7 @@ export const TABLES = [
   { heading: "GraphQL", limits: GRAPHQL },
   { heading: "Model Context Protocol", limits: MCP_LIMITS },
   { heading: "Definitions and expressions", limits: DEFINITION },
+  { heading: "Scripts", limits: SCRIPTS },
   { heading: "Runs", limits: EXECUTION },
   { heading: "Sign-in, sessions and credentials", limits: AUTH },
   { heading: "What an organization has", limits: ORGANIZATION },

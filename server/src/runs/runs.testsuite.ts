@@ -101,6 +101,7 @@ export async function openRuns(
     engine,
     tasks: {
       ...createTasks({
+        scripts: { run: () => Promise.reject(new Error("no script is run here")) },
         http: {
           prepare: (values: JsonObject) => values,
           readSecrets: async () => new Map(),

@@ -1175,7 +1175,7 @@ export type StepDetailQueryVariables = Exact<{
 
 
 export type StepDetailQuery = { node:
-    | { id: string, input: Json | null, output: Json | null, totalUsage: { inputTokens: number, outputTokens: number, cachedInputTokens: number, cost: number | null, currency: string | null } | null, error: { type: string, status: number, title: string | null, detail: string | null } | null, attempts: Array<{ number: number, status: StepStatus, startedAt: string | null, finishedAt: string | null, error: { status: number, title: string | null, detail: string | null } | null, response: { status: number, body: string | null } | null }> }
+    | { id: string, input: Json | null, output: Json | null, log: string | null, totalUsage: { inputTokens: number, outputTokens: number, cachedInputTokens: number, cost: number | null, currency: string | null } | null, error: { type: string, status: number, title: string | null, detail: string | null } | null, attempts: Array<{ number: number, status: StepStatus, startedAt: string | null, finishedAt: string | null, error: { status: number, title: string | null, detail: string | null } | null, response: { status: number, body: string | null } | null }> }
     | Record<PropertyKey, never>
    | null };
 
@@ -1706,7 +1706,7 @@ export const MoreStepsDocument = typed<MoreStepsQuery, MoreStepsQueryVariables>(
 );
 
 export const StepDetailDocument = typed<StepDetailQuery, StepDetailQueryVariables>(
-  "query StepDetail($id:ID!$attempts:Int!$after:Int!){node(id:$id){...on Step{id input output totalUsage{...UsedModels}error{type status title detail}attempts(first:$attempts after:$after){number status startedAt finishedAt error{status title detail}response{status body}}}}} fragment UsedModels on ModelUsage{inputTokens outputTokens cachedInputTokens cost currency}",
+  "query StepDetail($id:ID!$attempts:Int!$after:Int!){node(id:$id){...on Step{id input output log totalUsage{...UsedModels}error{type status title detail}attempts(first:$attempts after:$after){number status startedAt finishedAt error{status title detail}response{status body}}}}} fragment UsedModels on ModelUsage{inputTokens outputTokens cachedInputTokens cost currency}",
 );
 
 export const RunUsageDocument = typed<RunUsageQuery, RunUsageQueryVariables>(

@@ -7,6 +7,7 @@ import type { Acting } from "../../auth/caller.ts";
 import { openSecretKeys, secretKeys } from "../../auth/tokens/secret-key.ts";
 import type { Config } from "../../config.ts";
 import { createExpressions } from "../../expressions/expressions.ts";
+import { createScripts } from "../../scripts/scripts.ts";
 import { compileWorkflow } from "../../definition/program.ts";
 import { findDataFolder } from "../../postgres/data-folder.ts";
 import { checkDefined, checkDefinedIn } from "../../triggers/defined-triggers.ts";
@@ -27,11 +28,13 @@ export async function openAccounts(line: CommandLine, config: Config): Promise<A
   await using stack = new AsyncDisposableStack();
   const { database } = stack.use(await openBeside(line, config));
   const expressions = stack.use(createExpressions({ log }));
+  const scripts = stack.use(createScripts({ log }));
   const agents = createAgents({
     database,
     clock,
     log,
     check: expressions.check,
+    checkScript: scripts.check,
     compile: compileWorkflow,
     triggers: {
       check: checkDefined,

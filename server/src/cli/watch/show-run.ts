@@ -48,7 +48,18 @@ export function showStep(terminal: Terminal, step: ShownStep): string {
   const columns = `${number}  ${cutText(name, left).padEnd(Math.min(NAME_WIDTH, left))} ${kind} ${status} ${end}`;
   const below = isBelow ? `\n     ${used}` : "";
   const why = step.error ? `\n     ${terminal.red(plainText(reasonOf(step.error)))}` : "";
-  return columns.trimEnd() + below + why;
+  return columns.trimEnd() + below + logLines(terminal, step) + why;
+}
+
+/** A script's lines that are shown. */
+const LOG_LINES = 20;
+
+function logLines(terminal: Terminal, { log }: ShownStep): string {
+  if (!log) return "";
+  const lines = log.split("\n");
+  const shown = lines.slice(0, LOG_LINES).map((line) => cutText(plainText(line), terminal.columns - 7));
+  if (lines.length > LOG_LINES) shown.push(`… ${lines.length - LOG_LINES} more lines`);
+  return shown.map((line) => `\n     ${terminal.dim(`| ${line}`)}`).join("");
 }
 
 const failuresOf = ({ attempts }: ShownStep): number => attempts.filter(({ error }) => error !== null).length;

@@ -35,6 +35,8 @@ export type ShownStep = {
   attempts: { number: number; status: StepStatus; error: ShownError | null }[];
   output: Json;
   error: ShownError | null;
+  /** The lines that a script has written. */
+  log?: string | null;
   usage?: ShownUsage | null;
 };
 /** The text that a model has written since the last one; `offset`: the characters that stay before it. */
@@ -49,7 +51,7 @@ export type ShownEvent = {
 const ERROR = "error { type status title detail }";
 export const RUN_FIELDS = `id status version agent { handle } createdAt startedAt finishedAt cancelledAt currentStep progress output
   error { type status title detail stepNumber }`;
-export const STEP_FIELDS = `number name kind status duration attempts { number status ${ERROR} } output ${ERROR}`;
+export const STEP_FIELDS = `number name kind status duration attempts { number status ${ERROR} } output ${ERROR} log`;
 export const USAGE_FIELD = "usage { inputTokens outputTokens cachedInputTokens cost currency }";
 const eventsWith = (more: string): string => `subscription ($runId: ID!, $after: Int!) {
   runEvents(runId: $runId, after: $after) { revision run { ${RUN_FIELDS} } step { ${STEP_FIELDS} } ${more} }

@@ -131,6 +131,12 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
       walk.report(below(place, ...at, "namespace").path, () => STARTS_ANYTHING, "warning");
     return valueAt(task, ["run", "await"]) === false ? place.data : "any";
   },
+  *script(walk, task, place) {
+    const at = ["run", "script", "arguments"];
+    yield* walk.value(valueAt(task, at), below(place, ...at));
+    warnOfLongTimeout(walk, task, place, LONGEST_SCRIPT);
+    return "any";
+  },
 };
 
 /** A question to a model; `told`: the key of what it is told before the messages. */
@@ -155,13 +161,21 @@ const BODILESS = /^(?:get|head)$/i;
 const BODY_MAY_BE_IGNORED =
   "the body is sent, but many services ignore the body of a GET or HEAD; leave it out unless this one asks for it";
 
-const LONGEST_CALL_MS = LIMITS.callSeconds * 1_000;
-const LONGER_THAN_A_CALL = `a call is given up after ${LIMITS.callSeconds} s, whatever its timeout says; write PT1H or less`;
+/** The longest that something takes, whatever its timeout says, and the warning about a longer timeout. */
+type Longest = { ms: number; warning: string };
+const LONGEST_CALL: Longest = {
+  ms: LIMITS.callSeconds * 1_000,
+  warning: `a call is given up after ${LIMITS.callSeconds} s, whatever its timeout says; write PT1H or less`,
+};
+const LONGEST_SCRIPT: Longest = {
+  ms: LIMITS.scriptMaxMs,
+  warning: `a script is stopped after ${LIMITS.scriptMaxMs / 1_000} s of processor time, whatever its timeout says; write PT${LIMITS.scriptMaxMs / 1_000}S or less`,
+};
 
-function warnOfLongTimeout(walk: Following, task: JsonObject, place: Place): void {
+function warnOfLongTimeout(walk: Following, task: JsonObject, place: Place, longest = LONGEST_CALL): void {
   const after = valueAt(task, ["timeout", "after"]);
-  if (after !== undefined && (durationMs(after) ?? 0) > LONGEST_CALL_MS)
-    walk.report(below(place, "timeout", "after").path, () => LONGER_THAN_A_CALL, "warning");
+  if (after !== undefined && (durationMs(after) ?? 0) > longest.ms)
+    walk.report(below(place, "timeout", "after").path, () => longest.warning, "warning");
 }
 
 const STARTS_ANYTHING =

@@ -15,7 +15,7 @@ import { SchemaWalk } from "../schema/schema-walk.ts";
 
 /** The DSL's own schema, as its SDK has it; it knows its own version of the language only. */
 function acceptedByTheSdk(definition: unknown): true | string {
-  const { document, ...rest } = definition as { document: object };
+  const { document, ...rest } = withoutArguments(definition as Json) as { document: object };
   try {
     validate("Workflow", { document: { ...document, dsl: "1.0.3" }, ...rest } as never);
     validate("Workflow", { document: { ...document, dsl: "1.0.3" }, ...(eachAsFor(rest as Json) as object) } as never);
@@ -23,6 +23,18 @@ function acceptedByTheSdk(definition: unknown): true | string {
   } catch (error) {
     return String(error);
   }
+}
+
+/** The standard's arguments of a script are a list of texts, as of a process; ours are its variables. */
+function withoutArguments(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutArguments);
+  if (isScalar(value)) return value;
+  const { script, ...rest } = value;
+  const others = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, withoutArguments(inner)]));
+  if (script === undefined || isScalar(script) || Array.isArray(script))
+    return script === undefined ? others : { ...others, script };
+  const { arguments: _, ...kept } = script;
+  return { ...others, script: "language" in script ? kept : withoutArguments(script) };
 }
 
 /** To the SDK the arguments of a call of the catalogue are any data; as a loop it looks at the tasks in them. */

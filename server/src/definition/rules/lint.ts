@@ -8,6 +8,9 @@ export type Found = { path: Path; value: Json; means: string };
 /** An expression and its place; `text` is as written, with or without `${ }`. */
 export type ExpressionPlace = { path: Path; text: string };
 
+/** The code of a script and its place; `names`: its variables. */
+export type ScriptPlace = { path: Path; code: string; names: readonly string[] };
+
 export type Lint = {
   root: Json;
   /** The names in each list of tasks in which a `then` was looked up. */
@@ -24,6 +27,7 @@ export type Lint = {
   /** Visits this next, as a separate step: a value may contain thousands of expressions. */
   next(found: Found): void;
   expression(place: ExpressionPlace): void;
+  script(place: ScriptPlace): void;
 };
 
 export type Rule = (found: Found, lint: Lint) => void;

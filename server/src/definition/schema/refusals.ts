@@ -5,7 +5,11 @@ export const later = (what: string): string => `${what} is part of the language 
 export const REFUSED = {
   listen: later("listen"),
   emit: later("emit"),
-  runScript: `${later("run: script")}; when it is, the language will be js`,
+  scriptSource:
+    "a script from elsewhere is not accepted: it could change under a published version; write it under `code`",
+  scriptStdin: "stdin is not accepted: a script is no process; name what it reads under `arguments`",
+  scriptEnvironment: "environment is not accepted: a script is no process; name what it reads under `arguments`",
+  scriptAwait: "await is not accepted beside script: a script's output is awaited",
   runContainer: "run: container is not run: Autograph has no container engine; call a service over http instead",
   runShell: "run: shell is not run: a definition must not command the machine; call a service over http instead",
   grant:
@@ -35,7 +39,7 @@ export const REFUSED = {
 /** Optional parts of the DSL that have no effect here. The definition is accepted with a warning for each. */
 export const IGNORED = {
   runReturn:
-    "return has no effect: it is for processes, which have an output stream; a workflow answers with its output",
+    "return has no effect: it is for processes, which have an output stream; a workflow or a script answers with its output",
   issuers: "issuers has no effect: the token is for the called service, which checks it",
   tokenEndpoints: "this endpoint has no effect: tokens are asked for and sent, not looked at or revoked",
 } as const;

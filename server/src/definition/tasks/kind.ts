@@ -12,6 +12,8 @@ export type Kind = {
   call?: string;
   /** A call of any name that the language leaves to `use.functions`. */
   callsFunction?: true;
+  /** For a kind that shares its keyword with another one: the key below the keyword by which it is recognized. The other one has its schema. */
+  below?: { keyword: string; key: string };
   /** The keys of such a task besides those that every task may have; for a call, the keys of `with`. */
   properties: Properties;
   required: string[];

@@ -16,6 +16,7 @@ import { llmTask } from "./llm.ts";
 import { mcpTask } from "./mcp.ts";
 import { raiseTask } from "./raise.ts";
 import { runTask } from "./run.ts";
+import { scriptTask } from "./script.ts";
 import { setTask } from "./set.ts";
 import { switchTask } from "./switch.ts";
 import { tryTask } from "./try.ts";
@@ -38,6 +39,7 @@ const TABLE = {
   each: eachTask,
   function: functionTask,
   run: runTask,
+  script: scriptTask,
   do: doTask,
 };
 
@@ -69,7 +71,10 @@ export const kindsThatWaitFor = (what: Kind["waitsFor"]): readonly KindName[] =>
 const CALLS = new Map(NAMES.flatMap((name) => (KINDS[name].call === undefined ? [] : [[KINDS[name].call, name]])));
 
 const isCall = ({ call, callsFunction }: Kind): boolean => call !== undefined || callsFunction === true;
-const keywordOf = (name: KindName): string => (isCall(KINDS[name]) ? "call" : name);
+const keywordOf = (name: KindName): string => KINDS[name].below?.keyword ?? (isCall(KINDS[name]) ? "call" : name);
+
+/** The kinds that share a keyword that is no call. */
+const BELOW = NAMES.flatMap((name) => (KINDS[name].below ? [{ name, ...KINDS[name].below }] : []));
 
 /** The keys by which tasks are recognized, in the order in which they are checked. */
 export const KEYWORDS: readonly string[] = [...new Set(NAMES.map(keywordOf))];
@@ -80,7 +85,11 @@ export const CALL_NAMES: readonly string[] = [...CALLS.keys()];
 export function kindOf(task: unknown): KindName | undefined {
   if (!isObject(task)) return undefined;
   const keyword = KEYWORDS.find((one) => Object.hasOwn(task, one));
-  if (keyword !== "call") return keyword as KindName | undefined;
+  if (keyword !== "call") {
+    const inner = keyword === undefined ? undefined : task[keyword];
+    const below = BELOW.find((one) => one.keyword === keyword && isObject(inner) && Object.hasOwn(inner, one.key));
+    return below?.name ?? (keyword as KindName | undefined);
+  }
   const called = task["call"];
   return typeof called !== "string"
     ? undefined

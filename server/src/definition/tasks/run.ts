@@ -6,11 +6,13 @@ import {
   ignored,
   labelOrExpression,
   object,
+  refused,
   refusedKey,
   versionOrLatest,
   type Properties,
 } from "../schema/schema-words.ts";
 import { REFUSED } from "../schema/refusals.ts";
+import { SCRIPT } from "./script.ts";
 import type { TemplateJson } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
@@ -39,23 +41,25 @@ const SUBFLOW: Properties = {
   },
 };
 
+const RETURN = ignored("runReturn", fixed(["stdout", "stderr", "code", "all", "none"]));
+
 export const runTask = {
   properties: {
     run: {
       type: "object",
       "x-choose": "key",
-      "x-say": "write workflow with namespace, name and version below it",
+      "x-say": "write workflow with namespace, name and version below it, or script with language and code",
       oneOf: [
         object(
           "run",
           {
             workflow: object("the workflow to run", SUBFLOW, ["namespace", "name", "version"]),
             await: boolean,
-            return: ignored("runReturn", fixed(["stdout", "stderr", "code", "all", "none"])),
+            return: RETURN,
           },
           ["workflow"],
         ),
-        refusedKey("script", REFUSED.runScript),
+        object("run", { script: SCRIPT, await: refused(REFUSED.scriptAwait), return: RETURN }, ["script"]),
         refusedKey("container", REFUSED.runContainer),
         refusedKey("shell", REFUSED.runShell),
       ],

@@ -93,6 +93,8 @@ export type StepState = {
   /** The current try, from 1; when the first one began. */
   try?: number;
   firstTryAt?: number;
+  /** The lines that a script has written with `console.log`. */
+  log?: string;
   /** When the current attempt began, if not together with the step. */
   tryStartedAt?: number;
   /** The try from which the retry policy counts, if not the first: in a run that retries another. */

@@ -91,6 +91,7 @@ export const TRIED = new Set<string>([
   ...Object.keys(KINDS).filter((kind) => KINDS[kind as KindName].isEffect),
 ]);
 const ASKS: ReadonlySet<string> = new Set(kindsThatWaitFor("person"));
+const WRITES_LOG: ReadonlySet<string> = new Set<KindName>(["script"]);
 const STARTS_CHILD: ReadonlySet<string> = new Set([...kindsThatWaitFor("child"), OWN_CALL]);
 
 /** A condition of SQL. */
@@ -110,6 +111,7 @@ export const CHILD_COLUMN = `${ofKinds(STARTS_CHILD, "state ->> 'childId'")} as 
 export const STEP_COLUMNS = `${withPayloads(STEP_SHOWN, STEP_PAYLOADS)},
   ${CHILD_COLUMN},
   ${ofKinds(ASKS, "state ->> 'approvalId'")} as approval_id,
+  ${payloadColumn("log", ofKinds(WRITES_LOG, "state -> 'log'"))},
   ${payloadColumn("caught", ofTried("state -> 'caught'"))},
   ${ofTried("(state ->> 'caughtAt')::double precision")} as caught_at,
   ${CALL},
@@ -135,6 +137,7 @@ export const stepFromRow = (row: Row): Step => ({
   output: payloadFromRow(row, "output"),
   error: payloadFromRow(row, "error"),
   response: payloadFromRow(row, "response"),
+  log: payloadFromRow(row, "log"),
   caught: payloadFromRow(row, "caught"),
   caughtAt: dateOf(row["caught_at"]),
   call: row["call"],
@@ -150,7 +153,8 @@ export function stepFromWrite(write: StepRow): Step {
   const { run_id: runId, organization_id: organizationId, number, key, name, kind, status, attempt, revision } = write;
   const json = (text: string | null): JsonText | null => (text === null ? null : JsonText.ofText(text));
   // Others' states may be large: those of loops have their items in them.
-  const isShown = write.state !== null && (STARTS_CHILD.has(kind) || ASKS.has(kind) || TRIED.has(kind));
+  const isShown =
+    write.state !== null && (STARTS_CHILD.has(kind) || ASKS.has(kind) || TRIED.has(kind) || WRITES_LOG.has(kind));
   const state = isShown ? (parseStored(write.state!) as unknown as StepState) : {};
   return {
     runId,
@@ -169,6 +173,7 @@ export function stepFromWrite(write: StepRow): Step {
     output: json(write.output),
     error: json(write.error),
     response: json(write.response),
+    log: WRITES_LOG.has(kind) && state.log !== undefined ? JsonText.ofValue(state.log) : null,
     caught: state.caught ? JsonText.ofValue(state.caught) : null,
     caughtAt: dateOf(state.caughtAt),
     call: state.call ?? null,

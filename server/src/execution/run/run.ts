@@ -70,6 +70,8 @@ export type Step = {
   error: Payload | null;
   /** An `HttpResponse`: what an endpoint answered to the newest attempt. */
   response: Payload | null;
+  /** A text: what a script has written with `console.log`. */
+  log: Payload | null;
   /** For a `try`: the error that its `catch` caught, a `RunError`, and when. The last attempt failed with it. */
   caught: Payload | null;
   caughtAt: Date | null;

@@ -1,4 +1,5 @@
 /** The functions that run each kind of task: one file per kind and one line here. definition/tasks/kinds.ts lists the kinds. */
+import type { Scripts } from "../../scripts/scripts.ts";
 import type { HttpCall } from "../calls/http-call.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import type { AskModels } from "../calls/model/models.ts";
@@ -15,14 +16,15 @@ import { createRunLlm } from "./llm.ts";
 import { createRunMcp } from "./mcp.ts";
 import { runRaise } from "./raise.ts";
 import { runChild } from "./run.ts";
+import { createRunScript } from "./script.ts";
 import { runSet } from "./set.ts";
 import { runSwitch } from "./switch.ts";
 import { runTry } from "./try.ts";
 import { runWait } from "./wait.ts";
 
-type Needs = { http: HttpCall; mcp: McpCall; models: AskModels };
+type Needs = { http: HttpCall; mcp: McpCall; models: AskModels; scripts: Pick<Scripts, "run"> };
 
-export const createTasks = ({ http, mcp, models }: Needs): TaskTable => ({
+export const createTasks = ({ http, mcp, models, scripts }: Needs): TaskTable => ({
   set: runSet,
   do: runDo,
   switch: runSwitch,
@@ -32,6 +34,7 @@ export const createTasks = ({ http, mcp, models }: Needs): TaskTable => ({
   wait: runWait,
   fork: runFork,
   run: runChild,
+  script: createRunScript(scripts),
   http: createRunHttp(http),
   mcp: createRunMcp(mcp),
   approval: runApproval,

@@ -1,27 +1,17 @@
-/** Runs in a worker thread: one jq, one program at a time. The other end is jq-thread.ts. */
+/** Runs in a worker thread (jq-pool.ts): one jq, one program at a time. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import { loadJq, type Jq, type JqLoadOptions } from "jq-wasm";
+import { serveJobs } from "../../threads/serve-jobs.ts";
 import type { Job, Reply } from "./jq-program.ts";
 import { withoutLoneSurrogates } from "./lone-surrogates.ts";
 
 export type WorkerSettings = { memoryBytes: number };
-/**
- * `broke`: jq ran out of memory or stack, and this instance is unusable. The first answer says only that jq is ready.
- * `cpuMs`: processor time of this thread until now.
- */
-export type Answer = { cpuMs: number; reply?: Reply; broke?: string };
-
 /** Raw output: the programs write JSON text themselves, so don't quote it again. */
 const FLAGS = ["-r"];
 
 const { memoryBytes } = workerData as WorkerSettings;
-
-function answer(what: Omit<Answer, "cpuMs">): void {
-  const { user, system } = process.threadCpuUsage();
-  parentPort!.postMessage({ ...what, cpuMs: (user + system) / 1_000 } satisfies Answer);
-}
 
 type Instantiate = NonNullable<JqLoadOptions["instantiateWasm"]>;
 type Done = Parameters<Instantiate>[1];
@@ -46,11 +36,7 @@ async function loadLimited(): Promise<Jq> {
 }
 
 const jq = await loadLimited();
-parentPort!.on("message", ({ program, input }: Job) => {
-  try {
-    answer({ reply: withoutLoneSurrogates(input, (json) => jq.raw(json, program, FLAGS)) });
-  } catch (error) {
-    answer({ broke: (error as Error).message });
-  }
-});
-answer({});
+// An instance that threw is out of memory or stack, and unusable.
+serveJobs<Reply>(({ program, input }: Job) => ({
+  reply: withoutLoneSurrogates(input, (json) => jq.raw(json, program, FLAGS)),
+}));

@@ -228,6 +228,15 @@ function addStep(builder: Builder, enums: Enums): void {
         resolve: ({ runId: id, number, output }, _, context) =>
           readPayload(context, output, { of: "step", id, number, column: "output" }),
       }),
+      log: t.string({
+        scope: "inherited",
+        nullable: true,
+        description: `What a script has written with \`console.log\`, cut after ${LIMITS.scriptLogLines} lines and ${LIMITS.scriptLogBytes} bytes. Null if it is nothing, or if the step is of another kind.`,
+        resolve: async ({ runId: id, number, log }, _, context) => {
+          const text = await readPayload(context, log, { of: "step", id, number, column: "log" });
+          return text && (text.value as string);
+        },
+      }),
       startedAt: t.expose("startedAt", {
         scope: "inherited",
         type: "DateTime",

@@ -7,7 +7,7 @@ import type { Runs } from "../handle/runs.ts";
 /** Which payload. `number` is a step's, `attempt` one of its earlier tries. */
 export type PayloadKey =
   | { of: "run"; id: RunId; column: "input" | "output" | "error" }
-  | { of: "step"; id: RunId; number: number; column: "input" | "output" | "error" | "caught" | "response" }
+  | { of: "step"; id: RunId; number: number; column: "input" | "output" | "error" | "caught" | "response" | "log" }
   | { of: "attempt"; id: RunId; number: number; attempt: number; column: "error" | "response" }
   | { of: "approval"; id: ApprovalId; column: "context" | "form" | "answer" };
 
@@ -20,7 +20,10 @@ const TABLES = {
 const TYPES = ["uuid", "integer", "integer"];
 
 /** The payloads that have no column of their own. */
-const EXPRESSIONS: Partial<Record<PayloadKey["column"], string>> = { caught: "(p.state -> 'caught')" };
+const EXPRESSIONS: Partial<Record<PayloadKey["column"], string>> = {
+  caught: "(p.state -> 'caught')",
+  log: "(p.state -> 'log')",
+};
 
 /** In the order of the keys; undefined for a payload that is gone. */
 export async function readPayloads(

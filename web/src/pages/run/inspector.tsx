@@ -136,6 +136,9 @@ function PartOfStep({ step, view, part, runError }: PartProps) {
       ) : (
         !refusal && <Loading label="Loading the step" lines={3} />
       )}
+      {detail?.log && (part === "output" || part === "error") && (
+        <JsonView text={detail.log} label="console" file={`step-${number}-console.txt`} />
+      )}
     </>
   );
 }

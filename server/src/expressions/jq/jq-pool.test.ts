@@ -3,9 +3,12 @@ import { once } from "node:events";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { JqThread } from "./jq-thread.ts";
-import type { Reply } from "./jq-program.ts";
-import { watchWorkers } from "./watch-workers.testsuite.ts";
+import { TimedThread } from "../../threads/timed-thread.ts";
+import { watchWorkers } from "../../threads/watch-workers.testsuite.ts";
+import type { Job, Reply } from "./jq-program.ts";
+import { JQ_THREAD } from "./jq-pool.ts";
+
+const jqThread = (): TimedThread<Job, Reply> => new TimedThread(JQ_THREAD);
 
 const EASY = { program: "1", input: "null" };
 const ENDLESS = { program: "last(repeat(.))", input: "null" };
@@ -14,7 +17,7 @@ const ONE: { is: "reply"; reply: Reply } = { is: "reply", reply: { stdout: "1", 
 
 test("a job that arrives while the last worker stops gets a worker of its own, and all stop", async () => {
   using workers = watchWorkers();
-  const thread = new JqThread();
+  const thread = jqThread();
   expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
   // As after an idle minute: nobody awaits it.
   const ended = thread[Symbol.asyncDispose]();
@@ -29,7 +32,7 @@ test("a job that arrives while the last worker stops gets a worker of its own, a
 
 test("a worker that ended by itself is replaced", async () => {
   using workers = watchWorkers();
-  await using thread = new JqThread();
+  await using thread = jqThread();
   await thread.run(EASY, LIMIT_MS);
   await workers.all[0]!.terminate();
   expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
@@ -40,7 +43,7 @@ test.each([
   ["works", "message"],
 ])("a stop while it %s ends it at once, and it can start again", async (_, event) => {
   using workers = watchWorkers();
-  await using thread = new JqThread();
+  await using thread = jqThread();
   const outcome = thread.run(ENDLESS, LIMIT_MS);
   const [worker] = (await once(process, "worker")) as [Worker];
   await once(worker, event);
@@ -53,7 +56,7 @@ test.each([
 
 test("a slow program ends with its worker", async () => {
   using workers = watchWorkers();
-  const thread = new JqThread();
+  const thread = jqThread();
   expect(await thread.run(ENDLESS, 20)).toEqual({ is: "late" });
   expect(workers.running()).toBe(0);
 });
@@ -62,8 +65,9 @@ test("a slow program ends with its worker", async () => {
 test.runIf("cpuUsage" in Worker.prototype)("its time is the processor's: one that had none is not late", async () => {
   const limitMs = 1_000;
   const script = `
-    import { JqThread } from ${JSON.stringify(import.meta.resolve("./jq-thread.ts"))};
-    await using thread = new JqThread();
+    import { JQ_THREAD } from ${JSON.stringify(import.meta.resolve("./jq-pool.ts"))};
+    import { TimedThread } from ${JSON.stringify(import.meta.resolve("../../threads/timed-thread.ts"))};
+    await using thread = new TimedThread(JQ_THREAD);
     await thread.run(${JSON.stringify(EASY)}, ${limitMs});
     const outcome = thread.run({ program: "reduce range(200000) as $i (0; . + $i)", input: "null" }, ${limitMs});
     console.log("working");

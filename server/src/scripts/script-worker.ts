@@ -1,0 +1,18 @@
+/** Runs in a worker thread (script-thread.ts): one QuickJS, one script at a time. */
+import { serveJobs } from "../threads/serve-jobs.ts";
+import { ScriptMachine, type Script, type ScriptProblem, type ScriptReply, type ScriptRun } from "./script-machine.ts";
+
+export type ScriptJob = { check: Script } | { run: ScriptRun };
+export type ScriptJobReply = { problem?: ScriptProblem } | ScriptReply;
+
+const machine = await ScriptMachine.open();
+
+serveJobs<ScriptJobReply>(async (job: ScriptJob) => {
+  const spent = (): { isSpent?: true } => (machine.isSpent ? { isSpent: true } : {});
+  if ("check" in job) {
+    const problem = await machine.check(job.check);
+    return { reply: problem ? { problem } : {}, ...spent() };
+  }
+  const { isLate, ...reply } = await machine.run(job.run);
+  return { reply, ...spent(), ...(isLate && { isLate }) };
+});

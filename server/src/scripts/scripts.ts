@@ -1,0 +1,94 @@
+/**
+ * Runs scripts in threads of their own, and compiles them for the linter. A script has no effect outside, so one that exceeds a short time is
+ * run again where it may take longer.
+ */
+import { hash } from "node:crypto";
+import path from "node:path";
+import type { OrganizationId } from "../lib/ids.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { Log } from "../lib/log/log.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { FairThreads } from "../threads/fair-threads.ts";
+import type { Outcome, ThreadKind } from "../threads/timed-thread.ts";
+import type { Script, ScriptProblem, ScriptReply, ScriptRun } from "./script-machine.ts";
+import type { ScriptJob, ScriptJobReply } from "./script-worker.ts";
+
+export type { Script, ScriptProblem, ScriptReply } from "./script-machine.ts";
+
+/** `values` is called when the script's turn has come. */
+type AskedScript = Script & {
+  organizationId: OrganizationId;
+  values: () => string | Promise<string>;
+  now: number;
+  limitMs: number;
+  signal?: AbortSignal;
+};
+
+export type Scripts = {
+  /** Throws UNAVAILABLE if the thread could not be started, or was stopped with the process or by the signal. */
+  run(script: AskedScript): Promise<ScriptReply>;
+  /** The problem of a script that does not compile. */
+  check(script: Script, organizationId: OrganizationId): Promise<ScriptProblem | undefined>;
+} & AsyncDisposable;
+
+/** The third is for others: it starts when two organizations have scripts at the same time. */
+const QUICK = { threads: 3, mostShare: 2 / 3 };
+/** One for each of two organizations. */
+const LONG = { threads: 2, mostShare: 1 / 2 };
+
+const AGAIN = { retryAfter: 5 };
+
+const SCRIPT_THREAD: ThreadKind = {
+  name: "the script",
+  worker: new URL(`./script-worker${path.extname(import.meta.filename)}`, import.meta.url),
+  settings: {},
+  resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
+  graceMs: 100,
+};
+
+/** Starts no thread before the first script. */
+export function createScripts({ log }: { log: Log }): Scripts {
+  const threads = new FairThreads<ScriptJob, ScriptJobReply>({
+    kind: SCRIPT_THREAD,
+    quick: QUICK,
+    quickMs: LIMITS.scriptMs,
+    long: LONG,
+  });
+  const replyOf = (outcome: Outcome<ScriptJobReply>, limitMs: number): ScriptJobReply => {
+    if ("reply" in outcome && outcome.reply) return outcome.reply;
+    if (outcome.is === "late") return { problem: { is: "time", message: tooLong(limitMs) }, log: null };
+    const { message } = outcome as { message: string };
+    log.debug({ reason: message }, "a script gave no answer");
+    if (outcome.is === "broke") return { problem: { is: "memory", message: TOO_LARGE }, log: null };
+    throw new Refusal("UNAVAILABLE", message, AGAIN);
+  };
+  return {
+    async run({ organizationId, values, limitMs, signal, code, names, now }) {
+      const outcome = await threads.run({
+        organizationId,
+        key: hash("sha256", `${organizationId} ${code}`),
+        limitMs,
+        make: async (allowedMs) => ({
+          run: { code, names, now, values: await values(), limitMs: allowedMs } satisfies ScriptRun,
+        }),
+        ...(signal && { signal }),
+      });
+      return replyOf(outcome, limitMs) as ScriptReply;
+    },
+    async check({ code, names }, organizationId) {
+      const limitMs = LIMITS.scriptMs;
+      const outcome = await threads.run({
+        organizationId,
+        key: "",
+        limitMs,
+        make: () => ({ check: { code, names } }),
+      });
+      return (replyOf(outcome, limitMs) as { problem?: ScriptProblem }).problem;
+    },
+    [Symbol.asyncDispose]: () => threads[Symbol.asyncDispose](),
+  };
+}
+
+/** The reason of a script that could not be interrupted. */
+const tooLong = (limitMs: number): string => `the script took longer than ${limitMs} ms of processor time`;
+const TOO_LARGE = `the script needs more than ${LIMITS.scriptMemoryBytes / 1024 / 1024} MiB of memory, or too much stack`;
