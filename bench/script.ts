@@ -37,7 +37,7 @@ export async function measureScript(generator: Generator, sinkUrl: string, isQui
   });
   const loopOf = (task: object): object[] => [
     { loop: { for: { in: `\${ [range(${LOOP})] }` }, do: [{ one: task }] } },
-    { end: { set: {} } },
+    { over: { set: { done: true } } },
   ];
   const before = memoryOf(server.roots());
   const pairs = {

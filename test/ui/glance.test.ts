@@ -202,3 +202,22 @@ test("steps stand under those around them, times are exact, no letter is cut, an
   // The hour that it waits for an answer is as long as it is.
   await page.getByText("40 m", { exact: true }).waitFor();
 });
+
+test("the step of a script shows what it has written, beside its output or its error", async () => {
+  const code =
+    "console.log('first', { n });\nconsole.log('second');\nif (n > 1) throw new RangeError('too many');\nreturn n";
+  const definition = `
+document: {dsl: "1.0.3", namespace: test, name: counting, version: "1.0.0", title: Counting}
+do: [{count: {run: {script: {language: js, code: ${JSON.stringify(code)}, arguments: {n: "\${ .n }"}}}}}]`;
+  const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  const { id } = (await server.data(publish, { definition })).publishAgent;
+  const run = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+  const { page } = person;
+  for (const n of [1, 2]) {
+    const { runAgent } = await server.data(run, { input: { agentId: id, input: { n }, wait: 30 } });
+    await person.go(`/runs/${runAgent.id}?step=1`);
+    await expect.poll(() => page.getByLabel("console", { exact: true }).textContent()).toBe(`first {"n":${n}}\nsecond`);
+    if (n > 1) expect(await page.getByText("RangeError: too many (line 3").count()).toBeGreaterThan(0);
+  }
+  await expectGoodLooks(page, "a script that failed");
+});
