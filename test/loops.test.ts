@@ -9,6 +9,8 @@ import { eventTriggerOf, publishEvent } from "./published-events.ts";
 import { firingsOf } from "./webhooks.ts";
 
 const HOUR = 3_600_000;
+/** Nobody is sent anything. */
+const MAIL = { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "agents@example.org" };
 /** More than the watch counts at once, so that no look of the clock is spared. */
 const STEP_MS = 10_000;
 
@@ -17,7 +19,7 @@ let agentId: string;
 let cron: CronTriggers;
 let names: string[];
 beforeAll(async () => {
-  server = await startTestServer({ env: { METRICS_PORT: "0", LOG_LEVEL: "info" } });
+  server = await startTestServer({ env: { METRICS_PORT: "0", LOG_LEVEL: "info", ...MAIL } });
   await server.clock.set(Date.UTC(2027, 0, 4, 7, 30, 30));
   agentId = await publish(server, "echo");
   cron = cronTriggers(server, agentId);

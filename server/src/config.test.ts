@@ -30,6 +30,7 @@ test("an empty environment gives a loopback server with its data beside it", () 
     outboundAllow: [],
     mcpStdio: { allowed: [], environment: {} },
     llm: undefined,
+    mail: undefined,
     metrics: undefined,
     logLevel: "info",
     admin: undefined,
@@ -93,6 +94,19 @@ test.each([
   expect(llm).toMatchObject({ baseUrl });
 });
 
+test.each([
+  ["smtp://smtp.example.com", { host: "smtp.example.com", port: 587, tls: "starttls", user: undefined }],
+  ["smtp://smtp.example.com:25?tls=none", { port: 25, tls: "none" }],
+  ["smtp://127.0.0.1:1025", { host: "127.0.0.1", port: 1025, tls: "none" }],
+  ["smtp://[::1]", { host: "::1", port: 587, tls: "none" }],
+  ["smtp://localhost?tls=required", { tls: "starttls" }],
+  ["smtps://smtp.example.com", { port: 465, tls: "wrapped" }],
+  ["smtps://a%40example.org:p%25%2F%3A%20@smtp.example.com", { user: "a@example.org", password: "p%/: " }],
+])("mail goes out by %s", (SMTP_URL, server) => {
+  const { mail } = readConfig({ SMTP_URL, MAIL_FROM: '"Autograph, Inc." <agents@example.org>' }, NOWHERE);
+  expect(mail).toMatchObject({ server, from: { name: "Autograph, Inc.", address: "agents@example.org" } });
+});
+
 test("paths can be appended to a public URL with an empty query or fragment", () => {
   for (const end of ["?", "/#", "?#"])
     expect(readConfig({ PUBLIC_URL: `https://agents.example.org/autograph${end}` }, NOWHERE)).toMatchObject({
@@ -151,6 +165,30 @@ test.for([
   ...["1", "1,x", "-1,2", "1,2000000", "1,2,3,euro"].map((LLM_PRICES): [object, string] => [
     { LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_PRICES },
     "LLM_PRICES must be prices of a million tokens",
+  ]),
+  [{ SMTP_URL: "smtp://smtp.example.com" }, "SMTP_URL and MAIL_FROM must be set together"],
+  [{ MAIL_FROM: "a@example.org" }, "SMTP_URL and MAIL_FROM must be set together"],
+  ...(
+    [
+      ["smtp.example.com:587", "must be a URL like smtp://"],
+      ["http://smtp.example.com", "must be a URL like smtp://"],
+      ["smtp://smtp.example.com/path", "must have neither a path nor a fragment"],
+      ["smtp://smtp.example.com?tls=maybe", "must have tls=required or tls=none"],
+      ["smtp://smtp.example.com?secure=1", 'must have no parameter but tls, and has "secure"'],
+      ["smtps://smtp.example.com?tls=none", "tls=none contradicts it"],
+      ["smtp://user@smtp.example.com", "must have both a user and a password"],
+      ["smtp://user:100%@smtp.example.com", "must have its user and password percent-encoded"],
+      ["smtp://user:a%0d%0aQUIT@smtp.example.com", "must have its user and password percent-encoded"],
+    ] as const
+  ).map(([SMTP_URL, mistake]): [object, string] => [{ SMTP_URL, MAIL_FROM: "a@example.org" }, mistake]),
+  ...[
+    "agents",
+    "a@example.org, b@example.org",
+    "A <a@example.org>\r\nBcc: b@example.org",
+    '"A" "B" <a@example.org>',
+  ].map((MAIL_FROM): [object, string] => [
+    { SMTP_URL: "smtp://smtp.example.com", MAIL_FROM },
+    "MAIL_FROM must be an address like",
   ]),
   [{ LLM_BASE_URL: "api.example.com/v1", LLM_MODEL: "m" }, "LLM_BASE_URL must be the URL of an OpenAI-compatible API"],
   [{ LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_API_KEY: "sk 1" }, "LLM_API_KEY must be"],

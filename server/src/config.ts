@@ -3,12 +3,14 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { isAddressRange } from "./lib/address-ranges.ts";
+import { parseMailbox, type Mailbox } from "./lib/mail/email-address.ts";
 import { messageOf, OperatorError } from "./lib/errors.ts";
 import { LIMITS } from "./lib/limits.ts";
 import { keyHeaderProblem } from "./lib/reserved-headers.ts";
 import { isLoopback } from "./lib/loopback.ts";
 import { parseAllowedCommand, type AllowedCommand } from "./lib/mcp/allowed-commands.ts";
 import { parseSecretKey } from "./lib/secret-key.ts";
+import { parseSmtpUrl, type SmtpServer } from "./lib/mail/smtp-server.ts";
 import { withoutLast } from "./lib/text.ts";
 
 export type Environment = Record<string, string | undefined>;
@@ -104,6 +106,18 @@ const llmPrices: Reader<LlmPrices> = (value) => {
   return { inputPerMillion, outputPerMillion, cachedInputPerMillion, currency };
 };
 
+const smtpUrl: Reader<SmtpServer> = (value) => {
+  const server = parseSmtpUrl(value);
+  if (typeof server === "string") throw new Mistake(server);
+  return server;
+};
+
+const mailFrom: Reader<Mailbox> = (value) => {
+  const mailbox = parseMailbox(value);
+  if (!mailbox) throw new Mistake("must be an address like agents@example.org or Autograph <agents@example.org>");
+  return mailbox;
+};
+
 const isOrigin = (value: string): boolean => {
   const url = urlOf(value);
   return url !== undefined && /^https?:$/.test(url.protocol) && url.origin === value;
@@ -177,6 +191,14 @@ export const SETTINGS = {
     "What a million of its tokens cost, as `in,out`, `in,out,cached` or with a currency, like `0.15,0.60,0.075,EUR`; without one in USD. See `LLM_BASE_URL`. Default: its costs are not known.",
     llmPrices,
   ),
+  SMTP_URL: optional(
+    "The server that mail goes out by, like `smtp://user:password@smtp.example.com` (port 587; STARTTLS must succeed, except on a loopback address) or `smtps://…` (TLS, port 465). `?tls=none` sends unencrypted, `?tls=required` wants STARTTLS on a loopback address too. Default: none, and no mail is sent.",
+    smtpUrl,
+  ),
+  MAIL_FROM: optional(
+    "The sender of all mail, like `Autograph <agents@example.org>`. With `SMTP_URL` it must be set.",
+    mailFrom,
+  ),
   METRICS_PORT: optional(
     "Another port, which serves `/metrics` without a credential; 0 takes a free one. Default: none, and `/metrics` needs a key.",
     port,
@@ -204,6 +226,8 @@ type OptionalName =
   | "LLM_API_KEY"
   | "LLM_API_KEY_HEADER"
   | "LLM_PRICES"
+  | "SMTP_URL"
+  | "MAIL_FROM"
   | "METRICS_PORT"
   | "ADMIN_EMAIL"
   | "ADMIN_PASSWORD"
@@ -242,6 +266,7 @@ export type Config = {
   /** `environment`: what every command gets of the server's own. */
   mcpStdio: { allowed: AllowedCommand[]; environment: Record<string, string> };
   llm: OwnModel | undefined;
+  mail: { server: SmtpServer; from: Mailbox } | undefined;
   metrics: { port: number; host: string } | undefined;
   logLevel: "debug" | "info" | "warn" | "error";
   admin: { email: string; password: string } | undefined;
@@ -301,6 +326,9 @@ function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   } else if (isMissing("LLM_API_KEY") && !isMissing("LLM_API_KEY_HEADER")) {
     found.push("LLM_API_KEY_HEADER is for LLM_API_KEY, which is not set");
   }
+  if (isMissing("SMTP_URL") !== isMissing("MAIL_FROM")) {
+    found.push("SMTP_URL and MAIL_FROM must be set together: the server that mail goes out by, and its sender");
+  }
   if (read.METRICS_PORT !== undefined && read.METRICS_PORT === read.PORT && read.PORT !== 0) {
     found.push(`METRICS_PORT must be another port than PORT, which is ${read.PORT}`);
   }
@@ -336,6 +364,7 @@ const configOf = (read: Read, environment: Environment): Config => ({
           prices: read.LLM_PRICES ?? null,
         }
       : undefined,
+  mail: read.SMTP_URL && read.MAIL_FROM ? { server: read.SMTP_URL, from: read.MAIL_FROM } : undefined,
   metrics: read.METRICS_PORT === undefined ? undefined : { port: read.METRICS_PORT, host: read.METRICS_HOST },
   logLevel: read.LOG_LEVEL,
   admin:

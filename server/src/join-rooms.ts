@@ -32,12 +32,15 @@ import { LoopWatch } from "./lib/loops/loop-watch.ts";
 import { Places } from "./fairness/places.ts";
 import type { UnderWay } from "./lib/under-way.ts";
 import { VERSION } from "./lib/version.ts";
+import { createMail } from "./mail/mail.ts";
+import { sendQueued } from "./mail/send-queued.ts";
 import type { Members } from "./members/members.ts";
 import { connectionsOf, namesOfConnections } from "./models/find-connection.ts";
 import { createModels } from "./models/models.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { createLlm } from "./llm/llm.ts";
 import { createOutbound } from "./outbound/outbound.ts";
+import { MAIL_RECIPIENTS_PER_DAY } from "./rates/plans.ts";
 import { createRates } from "./rates/rates.ts";
 import { openNotices } from "./realtime/notices.ts";
 import { createAdvance } from "./execution/advance.ts";
@@ -114,7 +117,7 @@ type Shared = Awaited<ReturnType<typeof openShared>> & { storage: Storage; liste
 
 /** The handles that many rooms are given. */
 async function openShared(
-  { config, clock, log }: JoinOptions,
+  { config, clock, log, random }: JoinOptions,
   { database, dataFolder }: Storage,
   stack: AsyncDisposableStack,
 ) {
@@ -123,11 +126,18 @@ async function openShared(
   const rates = stack.use(createRates(base));
   const expressions = stack.use(createExpressions({ log }));
   const scripts = stack.use(createScripts({ log }));
+  const mail = createMail({
+    ...base,
+    random,
+    own: config.mail,
+    derive: secretKeys.derive,
+    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
+  });
   const outbound = stack.use(createOutbound({ allow: config.outboundAllow, clock, log }));
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
   const triggerMemory = createTriggerMemory({ ...base, derive: secretKeys.derive, notices });
-  return { base, secretKeys, rates, expressions, scripts, outbound, instanceId, notices, triggerMemory };
+  return { base, secretKeys, rates, mail, expressions, scripts, outbound, instanceId, notices, triggerMemory };
 }
 
 type WithRuns = Shared & ReturnType<typeof createWork>;
@@ -266,6 +276,7 @@ function openEntry({ config }: JoinOptions, withHandles: WithHandles, stack: Asy
     loops,
     llm: llm.figures,
     mcp: mcpFigures,
+    mail: withHandles.mail.figures,
   });
   const edge = createEdge({
     ...config,
@@ -310,7 +321,9 @@ async function startWork(
   stack.use(triggers.due);
   const sweepingEvents = stack.use(sweepEvents(events));
   const ownEvents = stack.use(publishOwnEvents(events, (row) => readSubject(triggers, row)));
+  const sendingMail = stack.adopt(sendQueued(open.mail), async (sending) => sending?.[Symbol.asyncDispose]());
   stack.defer(() => void (stop.isStopping = true));
+  if (sendingMail) loops.add(sendingMail.loop);
   loops.add(
     ...storage.loops,
     open.rates.usage.loop,

@@ -158,6 +158,7 @@ const TIMERS_OF_THEIR_OWN = [
   "server/src/lib/log/log-repeats.ts",
   "server/src/lib/loops/loop.ts",
   "server/src/llm/llm.ts",
+  "server/src/mail/transport.ts",
   "server/src/main.ts",
   "server/src/outbound/interruption.ts",
   "server/src/runs/unpark-runs.ts",

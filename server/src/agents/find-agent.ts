@@ -1,5 +1,5 @@
 /** Agents by their names. Neither a project's handle nor an agent's ever changes, so a name that was found once is looked up no more. */
-import { isPlainText } from "../auth/names.ts";
+import { isPlainText } from "../lib/mail/email-address.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { reachedAgent, type Within } from "../lib/reach.ts";
 import type { Agent } from "./agent.ts";

@@ -1,6 +1,7 @@
 /** Agents as lists. */
 import type { Caller } from "../auth/caller.ts";
-import { isPlainText, refuseProblems } from "../auth/names.ts";
+import { isPlainText } from "../lib/mail/email-address.ts";
+import { refuseProblems } from "../auth/names.ts";
 import { readProject } from "../projects/projects.ts";
 import { notFound, type FieldProblem } from "../lib/errors.ts";
 import type { AgentId, ProjectId } from "../lib/ids.ts";

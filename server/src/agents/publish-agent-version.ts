@@ -1,4 +1,4 @@
-import { isPlainText } from "../auth/names.ts";
+import { isPlainText } from "../lib/mail/email-address.ts";
 import type { Acting } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";

@@ -1,5 +1,5 @@
 /** The parts of an agent that starting and showing a run needs: from memory after the first call. */
-import { isPlainText } from "../auth/names.ts";
+import { isPlainText } from "../lib/mail/email-address.ts";
 import type { AgentId } from "../lib/ids.ts";
 import { reachedAgent, type Within } from "../lib/reach.ts";
 import type { Compiled } from "./agent-cache.ts";

@@ -1,5 +1,5 @@
 /** Versions: listed, and read for loaders. */
-import { isPlainText } from "../auth/names.ts";
+import { isPlainText } from "../lib/mail/email-address.ts";
 import { notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId, AgentVersionId, OrganizationId } from "../lib/ids.ts";
 import { checkPage, pageOf, type Page, type PageRequest } from "../lib/page.ts";

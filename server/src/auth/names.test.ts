@@ -1,13 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  emailProblem,
-  handleProblem,
-  isEmail,
-  nameProblem,
-  passwordProblem,
-  refuseProblems,
-  tidyName,
-} from "./names.ts";
+import { isEmail } from "./../lib/mail/email-address.ts";
+import { emailProblem, handleProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "./names.ts";
 import { leastMs } from "../lib/processor-time.testsuite.ts";
 import { samePassword } from "./sign-in/passwords.ts";
 

@@ -1,4 +1,5 @@
 /** The rules for names, handles, e-mail addresses and passwords, and the sentences of their refusals. */
+import { isEmail, isPlainText } from "../lib/mail/email-address.ts";
 import { badInput, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { composed, isVisible } from "../lib/text.ts";
@@ -6,18 +7,12 @@ import { COMMON_PASSWORDS } from "./common-passwords.ts";
 
 /** RFC 1123 label: a project's handle is a definition's namespace. */
 const HANDLE = new RegExp(`^[a-z0-9](?:[a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?$`);
-/** The mail server checks what is before and after the @. */
-const EMAIL = /^[^\s@<>()[\],;:"\\]{1,64}@[^\s@<>()[\],;:"\\.]+(?:\.[^\s@<>()[\],;:"\\.]+)*$/u;
-/** Control characters: PostgreSQL refuses NUL in text, and the others break terminals and logs. */
-const CONTROL = /\p{Cc}|[\u2028\u2029]/u;
 
 /** The name or e-mail address as it is stored: NFC, without surrounding space. One that is too long stays so. */
 export const tidyName = (text: string): string =>
   composed(text, Math.max(LIMITS.nameCharacters, LIMITS.emailCharacters)).trim();
 
 const problem = (path: string, code: FieldCode, message: string): FieldProblem => ({ path, code, message });
-
-export const isPlainText = (text: string): boolean => text.isWellFormed() && !CONTROL.test(text);
 
 /** `path` in dots from the argument, e.g. `input.name`. */
 export function nameProblem(text: string, path: string): FieldProblem | undefined {
@@ -38,9 +33,6 @@ export const handleProblem = (text: string, path: string): FieldProblem | undefi
         "invalid",
         `must be 1 to ${LIMITS.handleCharacters} characters of a-z, 0-9 and -, and begin and end with a letter or digit`,
       );
-
-export const isEmail = (text: string): boolean =>
-  text.length <= LIMITS.emailCharacters && EMAIL.test(text) && isPlainText(text);
 
 /**
  * One for all ways to write an e-mail that PostgreSQL may find the same account by: with most locales its `lower` makes İ

@@ -30,6 +30,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   trigger: async () => (await import("./commands/triggers.ts")).addTriggers,
   event: async () => (await import("./commands/events.ts")).addEvents,
   cron: async () => (await import("./commands/cron.ts")).addCron,
+  mail: async () => (await import("./commands/mail.ts")).addMail,
   audit: async () => (await import("./commands/audit.ts")).addAudit,
   migrate: async () => (await import("./commands/migrate.ts")).addMigrate,
   sandbox: async () => (await import("./commands/sandbox.ts")).addSandbox,

@@ -1,5 +1,5 @@
 /** Checks an event before it is published. */
-import { isPlainText } from "../auth/names.ts";
+import { isPlainText } from "../lib/mail/email-address.ts";
 import { badInput, type FieldProblem } from "../lib/errors.ts";
 import { isObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";

@@ -25,6 +25,7 @@ const PREFIXES = {
   secret: "secret",
   modelConnection: "model",
   auditEvent: "audit",
+  mail: "mail",
   instance: "instance",
 } as const;
 export type Kind = keyof typeof PREFIXES;
@@ -50,6 +51,7 @@ export type SessionId = Id<"session">;
 export type SecretId = Id<"secret">;
 export type ModelConnectionId = Id<"modelConnection">;
 export type AuditEventId = Id<"auditEvent">;
+export type MailId = Id<"mail">;
 export type InstanceId = Id<"instance">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

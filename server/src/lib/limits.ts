@@ -10,6 +10,7 @@ import { EVENTS } from "./limits/events.ts";
 import { EXECUTION } from "./limits/execution.ts";
 import { GRAPHQL } from "./limits/graphql.ts";
 import { HTTP } from "./limits/http.ts";
+import { MAIL } from "./limits/mail.ts";
 import { MCP_LIMITS } from "./limits/mcp.ts";
 import { MODELS } from "./limits/models.ts";
 import { ORGANIZATION } from "./limits/organization.ts";
@@ -34,6 +35,7 @@ export const TABLES = [
   { heading: "Run drafts and the language model", limits: DRAFTS },
   { heading: "Models that agents ask", limits: MODELS },
   { heading: "Calls to other servers", limits: OUTBOUND },
+  { heading: "Mail", limits: MAIL },
   { heading: "The process", limits: PROCESS },
 ] as const satisfies readonly { heading: string; limits: Record<string, Limit> }[];
 

@@ -57,6 +57,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   pools: { hot: pool(), list: pool(), large: pool() },
   outbound: { calls: {}, seconds: Histogram.ofSeconds() },
   loops: { lateSeconds: () => ({}) },
+  mail: { outcomes: {}, seconds: Histogram.ofSeconds() },
   llm: { calls: {}, seconds: {}, tokens: {} },
   mcp: { seconds: {} },
 });

@@ -58,6 +58,7 @@ export type Sources = {
   loops: { lateSeconds(): Figure };
   llm: { calls: Counts; seconds: Tables; tokens: Tables };
   mcp: { seconds: Record<string, Tables> };
+  mail: { outcomes: Counts; seconds: Histogram };
 };
 
 export type Metric = {
@@ -265,6 +266,13 @@ export const METRICS: readonly Metric[] = [
     TOOL_ATTRIBUTES.transport,
     TOOL_ATTRIBUTES.error,
   ),
+  counter(
+    "mails_total",
+    "Tries to send a mail of the outbox, by what became of it: sent, to_retry or given_up.",
+    ({ mail }) => mail.outcomes,
+    "outcome",
+  ),
+  histogram("mail_duration_seconds", "Tries to send a mail of the outbox.", ({ mail }) => mail.seconds),
   histogram("outbound_call_duration_seconds", "Calls of steps to other servers.", ({ outbound }) => outbound.seconds),
 
   gauge(

@@ -1,5 +1,6 @@
 /** The rules for the fields of a connection, and the sentences of their refusals. */
-import { isPlainText, nameProblem } from "../auth/names.ts";
+import { isPlainText } from "../lib/mail/email-address.ts";
+import { nameProblem } from "../auth/names.ts";
 import type { FieldCode, FieldProblem } from "../lib/errors.ts";
 import { keyHeaderProblem } from "../lib/reserved-headers.ts";
 import { LIMITS } from "../lib/limits.ts";

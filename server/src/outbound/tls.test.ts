@@ -2,26 +2,10 @@
 import { createServer } from "node:https";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, expect, it, vi } from "vitest";
+import { CERTIFICATE, KEY } from "../../../test/certificate.ts";
 import type { Lookup } from "./connect.ts";
 import { OutboundRefused } from "./errors.ts";
 import { failureOf, get, listen, LOOPBACK, outboundTo, textOf } from "./loopback.testsuite.ts";
-
-/** Made for this test by `openssl ca -selfsign`: localhost and 127.0.0.1, 2020 to 2120. Opens nothing anywhere. */
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgyKIuMMrfa0DzKktX
-/rJ5ufmnaoIGCpODP/+llYsPt2ShRANCAAR8n7Vp4MaJek5DbWRWbITzR4V/u08Y
-t0Mvfq+3ELzQ1iDJNld8Wpy3KN4WYOelKWNZGC8rnpn78C1GXih6Htvz
------END PRIVATE KEY-----`;
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBaDCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
-c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
-CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHyftWngxol6TkNt
-ZFZshPNHhX+7Txi3Qy9+r7cQvNDWIMk2V3xanLco3hZg56UpY1kYLyuemfvwLUZe
-KHoe2/OjTjBMMBoGA1UdEQQTMBGCCWxvY2FsaG9zdIcEfwAAATAPBgNVHRMBAf8E
-BTADAQH/MB0GA1UdDgQWBBSJ6ali/9U6n1sUQx6IqqnHsoH2wzAKBggqhkjOPQQD
-AgNJADBGAiEA+VLDxU5YlE4AY54G61yiqp7BLGTwXVUJId4w+O07BvICIQDsZ1Ml
-cCtcVOR8zZSqvc6xHgGu062moQF2NfL9QGF62w==
------END CERTIFICATE-----`;
 
 const authorities = getCACertificates("default");
 afterEach(() => setDefaultCACertificates(authorities));

@@ -9,6 +9,7 @@ import { longAnswers } from "./migrations/0005-long-answers.ts";
 import { pinnedTools } from "./migrations/0006-pinned-tools.ts";
 import { modelKeyHeaders } from "./migrations/0007-model-key-headers.ts";
 import { refreshTokens } from "./migrations/0008-refresh-tokens.ts";
+import { mails } from "./migrations/0009-mails.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -20,6 +21,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0006-pinned-tools": pinnedTools,
   "0007-model-key-headers": modelKeyHeaders,
   "0008-refresh-tokens": refreshTokens,
+  "0009-mails": mails,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

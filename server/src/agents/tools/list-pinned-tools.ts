@@ -1,5 +1,5 @@
 /** The tools of MCP servers that a version of an agent has listed. */
-import { isPlainText } from "../../auth/names.ts";
+import { isPlainText } from "../../lib/mail/email-address.ts";
 import { pageOf, type Page, type PageRequest } from "../../lib/page.ts";
 import type { Agent } from "../agent.ts";
 import type { Agents } from "../agents.ts";

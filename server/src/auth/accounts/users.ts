@@ -5,7 +5,8 @@ import { newId, type OrganizationId, type UserId } from "../../lib/ids.ts";
 import type { Row } from "../../storage/database.ts";
 import type { Role } from "../../storage/schema.ts";
 import type { Auth } from "../handle/auth.ts";
-import { emailProblem, isEmail, nameProblem, passwordProblem, refuseProblems, tidyName } from "../names.ts";
+import { isEmail } from "../../lib/mail/email-address.ts";
+import { emailProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "../names.ts";
 import type { User } from "../organization.ts";
 import { storePassword } from "./store-password.ts";
 

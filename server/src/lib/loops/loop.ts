@@ -16,6 +16,7 @@ export const LOOP_NAMES = [
   "executor",
   "key-uses",
   "listeners",
+  "mails",
   "notices",
   "old-api-keys",
   "old-drafts",

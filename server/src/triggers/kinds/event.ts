@@ -1,6 +1,6 @@
 /** An event that somebody publishes, or that happens in the service itself. */
 import { needsWhole } from "../../auth/caller.ts";
-import { isPlainText } from "../../auth/names.ts";
+import { isPlainText } from "../../lib/mail/email-address.ts";
 import { badInput } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { checkFilter } from "../../events/filter.ts";

@@ -1,6 +1,6 @@
 /** The name of a delivery at its sender, by which a repeat is recognized. */
 import type { IncomingHttpHeaders } from "node:http";
-import { isPlainText } from "../../../auth/names.ts";
+import { isPlainText } from "../../../lib/mail/email-address.ts";
 import { badInput } from "../../../lib/errors.ts";
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
 import { LIMITS } from "../../../lib/limits.ts";

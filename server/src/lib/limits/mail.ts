@@ -1,0 +1,50 @@
+/** Limits of mail. */
+import { type Limit } from "./limit.ts";
+
+const OUTBOX = "server/src/mail/mail.db.test.ts";
+
+export const MAIL = {
+  mailsWaiting: {
+    value: 1_000,
+    bounds: "mails of an organization that wait to be sent",
+    beyond: "a further one is not sent",
+    test: [OUTBOX, "an organization has its 1,000 mails waiting and not one more"],
+  },
+  mailRecipientsPerDay: {
+    value: 10_000,
+    bounds:
+      "recipients that an organization's mails have a day (UTC), `cc` and `bcc` included; its plan may allow fewer",
+    beyond: "a mail of the service is not sent; `call: email` fails",
+    test: [OUTBOX, "has as many recipients a day as its plan allows, and not one more"],
+  },
+  mailHours: {
+    value: 24,
+    bounds: "how long a mail is tried",
+    beyond: "it is given up, with the reason of the last try",
+    test: [OUTBOX, "is tried for a day, less and less often, and then given up"],
+  },
+  mailSendSeconds: {
+    value: 120,
+    bounds: "one try to send a mail, from connecting to the server's last answer",
+    beyond: "the try has failed",
+    test: ["server/src/mail/transport.test.ts", "that takes longer than a try may is given up"],
+  },
+  mailsAtOnce: {
+    value: 8,
+    bounds: "mails of the outbox that a process sends at a time; one organization may have half of them",
+    beyond: "further mails wait; organizations take turns",
+    test: [OUTBOX, "sends eight at a time, and half of them for one organization"],
+  },
+  mailDaysAfterEnd: {
+    value: 7,
+    bounds: "how long a mail that was given up stays, without its text, for `autograph mail list`",
+    beyond: "it is deleted",
+    test: [OUTBOX, "is listed for seven days"],
+  },
+  mailSubjectCharacters: {
+    value: 250,
+    bounds: "the subject of a mail of the service",
+    beyond: "it is cut",
+    test: [OUTBOX, "250 characters of a subject stay, one more is cut"],
+  },
+} satisfies Record<string, Limit>;
