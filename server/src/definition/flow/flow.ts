@@ -35,7 +35,7 @@ const exportsSomething = (workflow: Workflow): boolean => JSON.stringify(workflo
  * Each call of a function is followed with the shape of its arguments, up to so many characters of functions in all. Functions that
  * call each other twice would be followed twice as often at each level.
  */
-const MAX_FOLLOWED_CHARACTERS = 4 * LIMITS.definitionBytes;
+const MAX_FOLLOWED_CHARACTERS = LIMITS.definitionBytes;
 
 class Walk implements Following {
   readonly findings: Finding[] = [];

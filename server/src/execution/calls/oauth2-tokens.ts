@@ -157,7 +157,7 @@ function tokenIn(response: OutboundResponse): Given {
   const { access_token: token, token_type: type = "Bearer", expires_in: seconds = UNSAID_SECONDS } = answer;
   if (!isSendable(token))
     throw WorkflowError.of("communication", `${origin} answered without a token that can be sent`);
-  if (!["bearer", "n_a"].includes(String(type).toLowerCase()))
+  if (String(type).toLowerCase() !== "bearer")
     throw WorkflowError.of("authentication", `${origin} answered with a token of another type than Bearer`);
   const good = Number(seconds) || 0;
   const refreshToken = isSendable(answer["refresh_token"]) ? answer["refresh_token"] : undefined;
