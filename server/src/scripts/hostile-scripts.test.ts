@@ -175,6 +175,7 @@ describe("limits", () => {
     "const all = new Map(); for (let at = 0; ; at++) all.set(at, 'x'.repeat(1e6) + at)",
     "return 'x'.repeat(2 ** 29).length",
     "return new Uint8Array(2 ** 28).length",
+    "return new Uint8Array(68_000_000).length",
     "return new Array(1e8).fill({}).length",
   ])("LIMITS.scriptMemoryBytes: %s", async (code) => {
     const reply = await outputOf(code);
@@ -302,9 +303,22 @@ describe("others", () => {
     expect(outcomes.filter((one) => one === "stopped").length).toBeGreaterThan(20);
   });
 
+  test("one organization has two of the three threads, and another the third", async () => {
+    using own = watchWorkers();
+    await using others = createScripts({ log });
+    const endless = (organizationId: typeof OURS): Promise<unknown> =>
+      others.run({ organizationId, code: "for (;;) {}", names: [], values: () => "[]", now: 0, limitMs: 50 });
+    await Promise.all(Array.from({ length: 6 }, () => endless(THEIRS)));
+    expect(own.all).toHaveLength(2);
+    await Promise.all([THEIRS, THEIRS, OURS].map(endless));
+    expect(own.all).toHaveLength(3);
+  });
+
   test("a script that is no longer wanted is stopped at once", async () => {
+    // Its thread has started.
+    await run("return 1");
     const over = new AbortController();
-    const stopped = run("while (true) {}", {}, { signal: over.signal });
+    const stopped = run("while (true) {}", {}, { signal: over.signal, limitMs: LIMITS.scriptMs });
     await sleep(20);
     const since = performance.now();
     over.abort();
