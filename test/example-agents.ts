@@ -6,7 +6,7 @@ import type { TestServer } from "./client.ts";
 const AGENTS = path.join(import.meta.dirname, "../examples/agents");
 
 /** Services on loopback in place of those that the examples call. */
-export type Places = { github: string; wiki: string };
+export type Places = { github: string; wiki: string; shop?: string };
 
 const CREATE_PROJECT = "mutation($input: CreateProjectInput!) { createProject(input: $input) { id } }";
 const CONNECT = "mutation($input: CreateModelConnectionInput!) { createModelConnection(input: $input) { id } }";
@@ -30,10 +30,11 @@ export async function publishExample(
   { data }: Server,
   projectId: string,
   name: string,
-  { github, wiki }: Places,
+  { github, wiki, shop = "https://petstore3.swagger.io" }: Places,
 ): Promise<string> {
   const definition = readFileSync(path.join(AGENTS, `${name}.yaml`), "utf8")
     .replaceAll("https://api.github.com", github)
-    .replaceAll("https://mcp.deepwiki.com/mcp", wiki);
+    .replaceAll("https://mcp.deepwiki.com/mcp", wiki)
+    .replaceAll("https://petstore3.swagger.io", shop);
   return (await data(PUBLISH, { input: { projectId, definition } })).publishAgent.id;
 }

@@ -282,3 +282,26 @@ describe("research-assistant", () => {
     expect(github.seen).toEqual([]);
   });
 });
+
+describe("pets-for-adoption", () => {
+  test("asks the shop as its OpenAPI document says", async () => {
+    await using shop = await startEndpoint();
+    const content = { "application/json": {} };
+    const find = {
+      operationId: "findPetsByStatus",
+      parameters: [{ name: "status", in: "query", explode: true, schema: { type: "string" } }],
+      responses: { 200: { content } },
+    };
+    const document = {
+      openapi: "3.0.4",
+      servers: [{ url: "/0/api/v3" }],
+      paths: { "/pet/findByStatus": { get: find } },
+    };
+    shop.answers.push(answerJson(document), answerJson([{ id: 1, name: "Rex" }, { id: 2 }, { id: 3, name: "Rex" }]));
+    const places = { github: github.url, wiki: docs.url, shop: shop.url };
+    const agentId = await publishExample(server, projectId, "pets-for-adoption", places);
+    const run = await ran(server, agentId, { status: "sold" });
+    expect([run.error, run.output]).toEqual([null, { count: 3, names: ["Rex"] }]);
+    expect(shop.seen.map(({ url }) => url)).toEqual(["/api/v3/openapi.json", "/api/v3/pet/findByStatus?status=sold"]);
+  });
+});

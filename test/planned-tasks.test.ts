@@ -77,6 +77,19 @@ const everything = (): object[] => [
       catch: { do: [set("no server")] },
     },
   },
+  {
+    undescribed: {
+      try: [
+        {
+          lone: {
+            call: "openapi",
+            with: { document: { endpoint: `${sink.url}/?run=none&step=openapi` }, operationId: "getPet" },
+          },
+        },
+      ],
+      catch: { do: [set("no document")] },
+    },
+  },
   { race: { fork: { compete: true, branches: [{ slow: { wait: { hours: 1 } } }, set("fast")] } } },
   { child: { run: { workflow: { namespace: "test", name: "child", version: "1.0.0" } } } },
   { reckon: { run: { script: { language: "js", code: "return 1" } } } },

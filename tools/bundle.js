@@ -6,7 +6,14 @@ import { ROOT } from "./launch.js";
 
 const SOURCES = join(ROOT, "server/src");
 /** Programs that are started by their file's name: by `npm start`, by `npx autograph`, as a thread. */
-const ENTRIES = ["main", "cli/main", "expressions/jq/jq-worker", "scripts/script-worker", "watchdog/watchdog-worker"];
+const ENTRIES = [
+  "main",
+  "cli/main",
+  "expressions/jq/jq-worker",
+  "scripts/script-worker",
+  "execution/calls/openapi/document-worker",
+  "watchdog/watchdog-worker",
+];
 /** Packages that have files of their own beside their code, are made for the machine, or are wanted only where somebody installs them. */
 const LEFT_OUT = [
   /^@node-rs\//,

@@ -64,6 +64,7 @@ import { ModelFiles } from "./execution/calls/model/files.ts";
 import { createHttpCall } from "./execution/calls/http-call.ts";
 import { createMcpCommands } from "./execution/calls/mcp/commands.ts";
 import { McpFigures } from "./execution/calls/mcp/figures.ts";
+import { ApiOperations } from "./execution/calls/openapi/find-operation.ts";
 import { createMcpCall } from "./execution/calls/mcp/mcp-call.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
 import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
@@ -147,14 +148,13 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const { base, secretKeys, rates, expressions, scripts, outbound, instanceId, notices, triggerMemory } = shared;
   const models = createModels({ ...base, derive: secretKeys.derive });
   const operator = createFirstOrganization(base.database);
-  const { mcpStdio } = config;
   const llm = stack.use(
     createLlm({ ...base, own: config.llm, usage: rates.usage, budgets: rates.budgets, operator, outbound }),
   );
   const agents = createAgents({
     ...base,
     modelConnections: namesOfConnections(models, llm),
-    mcpCommands: mcpStdio.allowed,
+    mcpCommands: config.mcpStdio.allowed,
     check: expressions.check,
     checkScript: scripts.check,
     compile: compileWorkflow,
@@ -181,7 +181,8 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     tasks: createTasks({
       scripts,
       http: createHttpCall(calling),
-      mcp: createMcpCall(calling, createMcpCommands({ ...mcpStdio, clock: base.clock }), mcpFigures),
+      operations: stack.use(new ApiOperations(calling)).find,
+      mcp: createMcpCall(calling, createMcpCommands({ ...config.mcpStdio, clock: base.clock }), mcpFigures),
       models: {
         call: (...asked) => llm.call(...asked),
         isOperator: (organizationId) => llm.isOperator(organizationId),

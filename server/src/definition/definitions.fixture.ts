@@ -240,6 +240,15 @@ do:
         transport: {http: {endpoint: {uri: 'https://example.com/{id}/mcp', authentication: {use: token}}, headers: {X-Trace: '\${ $task.name }'}}}
         client: {name: everything, version: '1.2.3'}
         onError: continue
+  - api:
+      call: openapi
+      with:
+        document: {name: pets, endpoint: {uri: 'https://example.com/{id}/openapi.json', authentication: {use: token}}}
+        operationId: getPet
+        parameters: {petId: '\${ .id }', more: [1, null]}
+        authentication: {bearer: {token: '\${ $secrets.user }'}}
+        output: content
+        redirect: true
   - child:
       run:
         workflow: {namespace: billing, name: invoice, version: latest, input: {total: '\${ .total }', all: ['\${ $input }']}}

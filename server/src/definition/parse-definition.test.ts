@@ -158,7 +158,6 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["{run: {script: {language: js, code: '1'}, await: false}}", "/run/await", "a script's output is awaited"],
     ["{run: {container: {image: a}}}", "/run/container", "run: container is not run"],
     ["{run: {shell: {command: ls}}}", "/run/shell", "run: shell is not run"],
-    ["{call: openapi, with: {}}", "/call", `call: openapi ${later}`],
     ["{call: a2a, with: {}}", "/call", `call: a2a ${later}`],
     ["{call: grpc, with: {}}", "/call", "call: grpc is not run; call the service over http instead"],
     ["{call: asyncapi, with: {}}", "/call", "call: asyncapi is not run; call the broker over http instead"],

@@ -1,5 +1,6 @@
 /** Shared by the runs in memory, and what the room above does for them. */
 import type { Expressions } from "../expressions/expressions.ts";
+import type { ApiOperationName, ReadApiOperation } from "../definition/openapi/operation.ts";
 import type { Program } from "../definition/program.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
@@ -64,6 +65,10 @@ export type Surroundings = {
    * resolves. Empty: the server has none of the tools. Throws WorkflowError.
    */
   pinTools(head: Head, server: string, described: DescribedTools): Promise<Map<string, PinnedDescription>>;
+  /** An operation of an OpenAPI document as the run's version has pinned it, in JSON. Undefined: it has none. */
+  readOperation(head: Head, name: ApiOperationName): Promise<string | undefined>;
+  /** Pins it for the run's version, and returns what is pinned. Committed when it resolves. Throws WorkflowError. */
+  pinOperation(head: Head, name: ApiOperationName, read: ReadApiOperation): Promise<string>;
   /** Payloads too large to come with the run. */
   readChildEnd(organizationId: OrganizationId, id: RunId, what: "output" | "error"): Promise<JsonText | undefined>;
 };

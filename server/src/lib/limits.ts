@@ -13,6 +13,7 @@ import { HTTP } from "./limits/http.ts";
 import { MAIL } from "./limits/mail.ts";
 import { MCP_LIMITS } from "./limits/mcp.ts";
 import { MODELS } from "./limits/models.ts";
+import { OPENAPI_LIMITS } from "./limits/openapi.ts";
 import { ORGANIZATION } from "./limits/organization.ts";
 import { OUTBOUND } from "./limits/outbound.ts";
 import { PROCESS } from "./limits/process.ts";
@@ -36,6 +37,7 @@ export const TABLES = [
   { heading: "Models that agents ask", limits: MODELS },
   { heading: "Calls to other servers", limits: OUTBOUND },
   { heading: "Mail", limits: MAIL },
+  { heading: "OpenAPI documents", limits: OPENAPI_LIMITS },
   { heading: "The process", limits: PROCESS },
 ] as const satisfies readonly { heading: string; limits: Record<string, Limit> }[];
 

@@ -72,7 +72,7 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
   const bodies = new FairPool({
     shared: LIMITS.outboundAnswersBytes,
     // As it came, and unpacked.
-    alone: 2 * Math.max(LIMITS.outputBytes, LIMITS.modelFileBytes),
+    alone: 2 * Math.max(LIMITS.outputBytes, LIMITS.modelFileBytes, LIMITS.openapiDocumentBytes),
     own: LIMITS.outputBytes,
   });
   // Each has one socket at a time; sockets kept open between calls are counted separately.

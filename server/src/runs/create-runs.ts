@@ -9,6 +9,8 @@ import { createBadgeCounts } from "./handle/badge-counts.ts";
 import { createChangedRows } from "./handle/changed-rows.ts";
 import { createEstimates } from "./read/count-runs.ts";
 import { readForm, startChild } from "./children.ts";
+import { readPinnedOperation } from "../agents/pinned-operations.ts";
+import { pinOperation } from "./pin-operation.ts";
 import { pinTools } from "./pin-tools.ts";
 import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
@@ -127,6 +129,8 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
   readChildUsage: (organizationId, id) => usageOfRun(room(), organizationId, id),
   readForm: (...asked) => readForm(room(), ...asked),
   pinTools: (...asked) => pinTools(room(), ...asked),
+  readOperation: (head, name) => readPinnedOperation(room().agents, head, name),
+  pinOperation: (...asked) => pinOperation(room(), ...asked),
   readChildEnd: async (organizationId, id, column) =>
     (await readPayloads(room(), organizationId, [{ of: "run", id, column }]))[0],
 });

@@ -110,6 +110,7 @@ export async function openRuns(
             return answer(body);
           },
         },
+        operations: () => Promise.reject(new Error("no document is read here")),
         models: {
           call: () => Promise.reject(new Error("no model is asked here")),
           isOperator: async () => false,

@@ -10,6 +10,7 @@ import { pinnedTools } from "./migrations/0006-pinned-tools.ts";
 import { modelKeyHeaders } from "./migrations/0007-model-key-headers.ts";
 import { refreshTokens } from "./migrations/0008-refresh-tokens.ts";
 import { mails } from "./migrations/0009-mails.ts";
+import { pinnedOperations } from "./migrations/0010-pinned-operations.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -22,6 +23,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0007-model-key-headers": modelKeyHeaders,
   "0008-refresh-tokens": refreshTokens,
   "0009-mails": mails,
+  "0010-pinned-operations": pinnedOperations,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

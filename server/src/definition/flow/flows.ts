@@ -73,6 +73,20 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     for (const key of ["headers", "query", "body"]) yield* walk.value(given[key], below(place, "with", key));
     return given["output"] === "response" ? RESPONSE : "any";
   },
+  *openapi(walk, task, place) {
+    const given = task["with"] as JsonObject;
+    const { endpoint: written } = given["document"] as JsonObject;
+    if (written !== undefined) {
+      yield* called(walk, written, below(place, "with", "document", "endpoint"));
+      const text = (isObject(written) ? written["uri"] : written) as string;
+      if (given["authentication"] !== undefined && !hasFixedHost(text))
+        walk.report(below(place, "with", "document", "endpoint").path, () => DOCUMENT_FROM_ANYWHERE, "warning");
+    }
+    warnOfLongTimeout(walk, task, place);
+    for (const key of ["operationId", "parameters", "authentication"])
+      yield* walk.value(given[key], below(place, "with", key));
+    return given["output"] === "response" ? RESPONSE : "any";
+  },
   *mcp(walk, task, place) {
     const given = task["with"] as JsonObject;
     const { http, stdio } = given["transport"] as { http?: JsonObject; stdio?: JsonObject };
@@ -177,6 +191,9 @@ function warnOfLongTimeout(walk: Following, task: JsonObject, place: Place, long
   if (after !== undefined && (durationMs(after) ?? 0) > longest.ms)
     walk.report(below(place, "timeout", "after").path, () => longest.warning, "warning");
 }
+
+const DOCUMENT_FROM_ANYWHERE =
+  "data decides which document says where the credential of this call goes; write the host, such as https://example.com/{path}";
 
 const STARTS_ANYTHING =
   "data decides in which project an agent is started, and can so start each agent of the organization; write the project's handle";

@@ -6,7 +6,6 @@ import { CALL_NAMES } from "../tasks/kinds.ts";
 const CALLS = new Map([
   ["grpc", "call: grpc is not run; call the service over http instead"],
   ["asyncapi", "call: asyncapi is not run; call the broker over http instead"],
-  ["openapi", later("call: openapi")],
   ["a2a", later("call: a2a")],
 ]);
 /** The calls in the catalogue by their short names: `approval` is `approval:1.0.0@default`. */
@@ -15,7 +14,7 @@ const CATALOGUE = new Map(
 );
 const LATER_IN_CATALOGUE = ["email"];
 
-/** Why a `call` that is neither `http`, `mcp` nor in the catalogue is refused. */
+/** Why a `call` that is neither `http`, `openapi`, `mcp` nor in the catalogue is refused. */
 export function explainRefusedCall(call: string): string {
   const [, name, catalogue] = /^([\w-]{1,100}):[^@]+@([\w.-]{1,100})$/.exec(call) ?? [];
   const elsewhere = CALLS.get(call);

@@ -14,6 +14,7 @@ import { httpTask } from "./http.ts";
 import type { Kind } from "./kind.ts";
 import { llmTask } from "./llm.ts";
 import { mcpTask } from "./mcp.ts";
+import { openapiTask } from "./openapi.ts";
 import { raiseTask } from "./raise.ts";
 import { runTask } from "./run.ts";
 import { scriptTask } from "./script.ts";
@@ -32,6 +33,7 @@ const TABLE = {
   raise: raiseTask,
   wait: waitTask,
   http: httpTask,
+  openapi: openapiTask,
   mcp: mcpTask,
   approval: approvalTask,
   llm: llmTask,

@@ -3,6 +3,7 @@ import type { Scripts } from "../../scripts/scripts.ts";
 import type { HttpCall } from "../calls/http-call.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import type { AskModels } from "../calls/model/models.ts";
+import type { FindOperation } from "../calls/openapi/find-operation.ts";
 import type { TaskTable } from "../frame.ts";
 import { runApproval } from "./approval.ts";
 import { createRunAssistant } from "./assistant.ts";
@@ -14,6 +15,7 @@ import { runFunction } from "./function.ts";
 import { createRunHttp } from "./http.ts";
 import { createRunLlm } from "./llm.ts";
 import { createRunMcp } from "./mcp.ts";
+import { createRunOpenapi } from "./openapi.ts";
 import { runRaise } from "./raise.ts";
 import { runChild } from "./run.ts";
 import { createRunScript } from "./script.ts";
@@ -22,9 +24,15 @@ import { runSwitch } from "./switch.ts";
 import { runTry } from "./try.ts";
 import { runWait } from "./wait.ts";
 
-type Needs = { http: HttpCall; mcp: McpCall; models: AskModels; scripts: Pick<Scripts, "run"> };
+type Needs = {
+  http: HttpCall;
+  operations: FindOperation;
+  mcp: McpCall;
+  models: AskModels;
+  scripts: Pick<Scripts, "run">;
+};
 
-export const createTasks = ({ http, mcp, models, scripts }: Needs): TaskTable => ({
+export const createTasks = ({ http, operations, mcp, models, scripts }: Needs): TaskTable => ({
   set: runSet,
   do: runDo,
   switch: runSwitch,
@@ -36,6 +44,7 @@ export const createTasks = ({ http, mcp, models, scripts }: Needs): TaskTable =>
   run: runChild,
   script: createRunScript(scripts),
   http: createRunHttp(http),
+  openapi: createRunOpenapi(http, operations),
   mcp: createRunMcp(mcp),
   approval: runApproval,
   llm: createRunLlm(models),

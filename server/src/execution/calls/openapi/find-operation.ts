@@ -1,0 +1,190 @@
+/** Finds the operation that a `call: openapi` names: as its version has pinned it, or in the document, which then pins it. */
+import { hash } from "node:crypto";
+import path from "node:path";
+import { DocumentProblem, type ApiOperation, type ApiOperationName } from "../../../definition/openapi/operation.ts";
+import { readOperation } from "../../../definition/openapi/read-operation.ts";
+import { WorkflowError } from "../../../definition/workflow-error.ts";
+import { FairCache } from "../../../fairness/fair-cache.ts";
+import { inTurns } from "../../../fairness/slices.ts";
+import { unlessAborted } from "../../../lib/abort.ts";
+import type { OrganizationId } from "../../../lib/ids.ts";
+import { isObject, parseStored, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { LIMITS } from "../../../lib/limits.ts";
+import type { OutboundResponse } from "../../../outbound/outbound.ts";
+import { FairThreads } from "../../../threads/fair-threads.ts";
+import type { ThreadKind } from "../../../threads/timed-thread.ts";
+import type { Frame } from "../../frame.ts";
+import type { Authentication } from "../authentication.ts";
+import { createAuthorizer } from "../authorizer.ts";
+import { oneSearchAtATime, type Calling } from "../calling.ts";
+import { Credentials } from "../http-response.ts";
+import { send } from "../send.ts";
+import type { DocumentJob, DocumentReply } from "./document-worker.ts";
+
+/** `authenticate`: called if the document is fetched. Rejects with WorkflowError. */
+export type FindOperation = (
+  frame: Frame,
+  name: ApiOperationName,
+  authenticate: () => Authentication | Promise<Authentication>,
+) => Promise<ApiOperation>;
+
+type Kept = { operation: ApiOperation; characters: number };
+/** A search in which several runs share. */
+type Search = { found: Promise<Kept>; ending: AbortController; waiting: number };
+
+/** Reads documents, one at a time for all: organizations take turns. */
+const DOCUMENT_THREAD: ThreadKind = {
+  name: "the reader of OpenAPI documents",
+  /** Relative to this file, which is .ts in the source and .js when built. */
+  worker: new URL(`./document-worker${path.extname(import.meta.filename)}`, import.meta.url),
+  settings: {},
+  // The largest document in YAML takes 300 MB.
+  resourceLimits: { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 },
+};
+const READ_MS = LIMITS.openapiReadSeconds * 1_000;
+const FETCH_MS = LIMITS.openapiFetchSeconds * 1_000;
+const ACCEPT = "application/json, application/yaml;q=0.9, text/yaml;q=0.8, */*;q=0.5";
+
+export class ApiOperations implements AsyncDisposable {
+  readonly #calling: Calling;
+  readonly #kept = new FairCache<Kept>(LIMITS.openapiKeptCharacters, ({ characters }) => characters);
+  readonly #searches = new Map<string, Search>();
+  readonly #readMs: number;
+  readonly #threads: FairThreads<DocumentJob, DocumentReply>;
+
+  /** `readMs`: processor time for a document. */
+  constructor(calling: Calling, readMs = READ_MS) {
+    this.#calling = calling;
+    this.#readMs = readMs;
+    const one = { threads: 1, mostShare: 1 };
+    // None is tried a second time.
+    this.#threads = new FairThreads({ kind: DOCUMENT_THREAD, quick: one, quickMs: readMs, long: one });
+  }
+
+  readonly find: FindOperation = async (frame, name, authenticate) => {
+    const { organizationId, agentId, version } = frame.execution.journal.head;
+    const key = JSON.stringify([agentId, version, name.document, name.operationId]);
+    const kept = this.#kept.get(organizationId, key);
+    if (kept) return kept.operation;
+    const search = this.#searches.get(key) ?? this.#begin(key, frame, name, authenticate);
+    search.waiting++;
+    try {
+      return (await unlessAborted(search.found, frame.scope.signal)).operation;
+    } finally {
+      if (--search.waiting === 0) search.ending.abort(new Error("nobody waits for the document any longer"));
+    }
+  };
+
+  #begin(key: string, frame: Frame, name: ApiOperationName, authenticate: Parameters<FindOperation>[2]): Search {
+    const { organizationId } = frame.execution.journal.head;
+    const ending = new AbortController();
+    const found = this.#search(frame, name, authenticate, ending.signal)
+      .then((kept) => {
+        this.#kept.set(organizationId, key, kept);
+        return kept;
+      })
+      .finally(() => this.#searches.delete(key));
+    // The error reaches those who wait, if there still are any.
+    found.catch(() => {});
+    const search = { found, ending, waiting: 0 };
+    this.#searches.set(key, search);
+    return search;
+  }
+
+  async #search(
+    frame: Frame,
+    name: ApiOperationName,
+    authenticate: Parameters<FindOperation>[2],
+    signal: AbortSignal,
+  ): Promise<Kept> {
+    const { shared, journal } = frame.execution;
+    const { surroundings } = shared;
+    let text = await surroundings.readOperation(journal.head, name);
+    if (text === undefined) {
+      signal.throwIfAborted();
+      const read = await this.#read(frame, name, await authenticate(), signal);
+      text = await surroundings.pinOperation(journal.head, name, read);
+    }
+    return { operation: parseStored(text) as unknown as ApiOperation, characters: text.length };
+  }
+
+  async #read(
+    { execution }: Frame,
+    { document: url, operationId }: ApiOperationName,
+    { policy, secrets }: Authentication,
+    signal: AbortSignal,
+  ): Promise<{ operation: string; documentHash: string }> {
+    const { organizationId } = execution.journal.head;
+    const { outbound, tokens, concealing } = this.#calling;
+    const turn = (): Promise<void> | undefined => execution.turn();
+    const credentials = new Credentials(policy, secrets);
+    const searching = oneSearchAtATime(concealing, organizationId, credentials);
+    let read: { operation: string; documentHash: string } | undefined;
+    const taken = async (response: OutboundResponse): Promise<void> => {
+      const operation = await this.#operationIn(response, operationId, { organizationId, signal });
+      const { concealer } = credentials;
+      const shown = concealer ? await searching(() => inTurns(concealer.json(operation), turn)) : operation;
+      read = { operation: JSON.stringify(shown), documentHash: hash("sha256", response.body, "hex") };
+    };
+    const hide = (text: string): void => credentials.hideToo(text);
+    const request = { organizationId, method: "GET", url, headers: { accept: ACCEPT }, redirect: true, signal, turn };
+    const limits = { timeoutMs: FETCH_MS, mostBytes: LIMITS.openapiDocumentBytes };
+    try {
+      const sending = { tokens, organizationId, signal, method: "GET", url, hide };
+      await send(outbound, { ...request, ...limits, taken }, policy && createAuthorizer(policy, sending));
+    } catch (error) {
+      throw await searching(() => inTurns(credentials.hideIn(error), turn));
+    }
+    return read!;
+  }
+
+  async #operationIn(
+    { status, body, url }: OutboundResponse,
+    operationId: string,
+    { organizationId, signal }: { organizationId: OrganizationId; signal: AbortSignal },
+  ): Promise<Json> {
+    const { host } = new URL(url);
+    if (status < 200 || status >= 300)
+      throw WorkflowError.of("communication", `${host} answered ${status} instead of the OpenAPI document`, status);
+    const outcome = await this.#threads.run({
+      organizationId,
+      key: url,
+      limitMs: this.#readMs,
+      make: () => ({ bytes: body, operationId, url }),
+      signal,
+    });
+    if (outcome.is === "late") throw unread(host, `takes more than ${LIMITS.openapiReadSeconds} s to read`);
+    if (outcome.is !== "reply") {
+      signal.throwIfAborted();
+      if (outcome.is === "broke") throw unread(host, "takes too much memory to read");
+      throw new Error(outcome.message);
+    }
+    if ("problem" in outcome.reply) throw unread(host, outcome.reply.problem);
+    return outcome.reply.operation as unknown as Json;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#threads[Symbol.asyncDispose]();
+  }
+}
+
+const unread = (host: string, problem: string): WorkflowError =>
+  WorkflowError.of("configuration", `the OpenAPI document from ${host} ${problem}, so nothing was sent`);
+
+/** In a document that the definition has. Throws WorkflowError. */
+export function operationInline(document: JsonObject, operationId: string, place: string): ApiOperation {
+  try {
+    return readOperation(document, operationId);
+  } catch (error) {
+    if (!(error instanceof DocumentProblem)) throw error;
+    throw WorkflowError.of("configuration", `the OpenAPI document in ${place} ${error.message}, so nothing was sent`);
+  }
+}
+
+/** Throws WorkflowError. */
+export function parametersIn(values: JsonObject, place: string): JsonObject {
+  const { parameters = null } = values;
+  if (parameters === null) return {};
+  if (isObject(parameters)) return parameters;
+  throw WorkflowError.of("expression", `${place} is not an object, so nothing was sent`);
+}
