@@ -56,6 +56,15 @@ describe("the server", () => {
     };
     expect(read({ ...document, schemes: ["http", "https"] }).server.url).toBe("https://api.example.com/v2");
     expect(read({ ...document, schemes: ["http"] }).server.url).toBe("http://api.example.com/v2");
+    const own = {
+      ...document,
+      produces: ["text/csv"],
+      paths: { "/a": { get: { operationId: "make", produces: ["text/xml"] } } },
+    };
+    expect([read({ ...document, produces: ["text/csv"] }).accepts, read(own).accepts]).toEqual([
+      ["text/csv"],
+      ["text/xml"],
+    ]);
   });
 });
 

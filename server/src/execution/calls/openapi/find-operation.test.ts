@@ -95,11 +95,12 @@ test("one who leaves takes nothing from the others; after the last one nothing i
   await expect(leaving).rejects.toThrow("cancelled");
   expect((await staying).path).toBe("/left");
   const alone = new AbortController();
-  document = documentWith("gone");
+  document = documentWith("gone", "later");
   const only = find(operations, "gone", alone);
   alone.abort(new Error("cancelled"));
   await expect(only).rejects.toThrow("cancelled");
-  await find(operations, "left");
+  // Would have been read before this one.
+  await find(operations, "later");
   expect(pinned.has("gone")).toBe(false);
 });
 
