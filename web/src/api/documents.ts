@@ -1179,6 +1179,13 @@ export type StepDetailQuery = { node:
     | Record<PropertyKey, never>
    | null };
 
+export type RunWaitsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunWaitsQuery = { run: { id: string, waitingFor: Array<{ stepNumber: number, until: string | null }> } | null };
+
 export type RunUsageQueryVariables = Exact<{
   id: string;
 }>;
@@ -1707,6 +1714,10 @@ export const MoreStepsDocument = typed<MoreStepsQuery, MoreStepsQueryVariables>(
 
 export const StepDetailDocument = typed<StepDetailQuery, StepDetailQueryVariables>(
   "query StepDetail($id:ID!$attempts:Int!$after:Int!){node(id:$id){...on Step{id input output log totalUsage{...UsedModels}error{type status title detail}attempts(first:$attempts after:$after){number status startedAt finishedAt error{status title detail}response{status body}}}}} fragment UsedModels on ModelUsage{inputTokens outputTokens cachedInputTokens cost currency}",
+);
+
+export const RunWaitsDocument = typed<RunWaitsQuery, RunWaitsQueryVariables>(
+  "query RunWaits($id:ID!){run(id:$id){id waitingFor(first:100){stepNumber until}}}",
 );
 
 export const RunUsageDocument = typed<RunUsageQuery, RunUsageQueryVariables>(

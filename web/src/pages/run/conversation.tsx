@@ -13,7 +13,7 @@ import { nameOf } from "./rows.ts";
 import type { RunView } from "./run-view.ts";
 import { Talk, type Opening } from "./talk.tsx";
 import { countOver, limitAsksOf, turnsOf, type LimitAsk, type Turn } from "./turns.ts";
-import { useSaid } from "./use-said.ts";
+import { useSaid } from "./waits.tsx";
 
 /** The input of an assistant's step. */
 type Asked = Opening & {

@@ -12,7 +12,7 @@ import { LiveText, useTextUntil } from "./live-text.tsx";
 import type { RunView } from "./run-view.ts";
 import { ToolCall, type Wish } from "./tool-call.tsx";
 import { isSameTurn, type Turn } from "./turns.ts";
-import { useSaid } from "./use-said.ts";
+import { useSaid } from "./waits.tsx";
 
 /** The output of a model's step. */
 type Answer = { text: string; toolCalls: Wish[]; usage: ModelUsage };

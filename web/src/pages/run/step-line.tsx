@@ -12,6 +12,7 @@ import type { TimeAxis } from "../../lib/time-axis.ts";
 import { nameOf, type Inside, type Task } from "./rows.ts";
 import { kindOf } from "./step-kinds.ts";
 import { spansOf, tookOf } from "./spans.ts";
+import { AwaitedEvents } from "./waits.tsx";
 import classes from "./waterfall.module.css";
 
 /** Deeper steps are indented this far. */
@@ -102,7 +103,8 @@ type WhatProps = Pick<StepProps, "step" | "depth" | "hasInside" | "inside" | "sa
 
 /** Its name, indented, with what was said or started by it. */
 function What({ step, depth, hasInside, inside, said, onFold }: WhatProps) {
-  const { number, status, item, child } = step;
+  const { number, status, item, child, finishedAt } = step;
+  const isForEvents = kindOf(step).isForEvents === true && finishedAt === null;
   return (
     <span className={classes["what"]} style={{ "--depth": Math.min(depth, DEEPEST) } as CSSProperties}>
       {hasInside && (
@@ -122,7 +124,11 @@ function What({ step, depth, hasInside, inside, said, onFold }: WhatProps) {
         {nameOf(step)}
         {item !== null && <span className="dim"> {item}</span>}
       </span>
-      {said && <span className={classes["said"]}>{said}</span>}
+      {(isForEvents || said) && (
+        <span className={classes["said"]}>
+          {isForEvents && <AwaitedEvents step={step} />} {said}
+        </span>
+      )}
       {inside && <Counts inside={inside} />}
       {child && (
         <Link

@@ -13,10 +13,13 @@ import { TICK_MS, type Change, type RunSearch } from "./search.ts";
 import { isAssistant } from "./turns.ts";
 import { useAxis } from "./use-axis.ts";
 import { useFollow } from "./use-follow.ts";
+import { useWaits } from "./waits.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
 /** Fewer lines are seen all at once. */
 const FOLLOWED_FROM = 10;
+
+const NONE: readonly StepRowFragment[] = [];
 
 type Props = {
   view: RunView;
@@ -25,7 +28,7 @@ type Props = {
   isOver: boolean;
   search: RunSearch;
   onShow: (change: Change) => void;
-  /** The decision at a step, by its number. */
+  /** The decision at a step, or who is asked there, by its number. */
   said: ReadonlyMap<number, string>;
 };
 
@@ -43,6 +46,8 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
     return linesOf(steps, shown, isDone ? [] : tasksAhead(steps, tasks));
   }, [steps, folded, status, tasks, isDone]);
   const axis = useAxis(head, steps, now);
+  const waits = useWaits(view.id, isOver ? NONE : steps);
+  const told = useMemo(() => new Map([...waits, ...said]), [waits, said]);
   const choose = useCallback((step: number | undefined) => onShow({ step }), [onShow]);
   const { list, close } = useClose(chosen, choose);
   const chosenStep = steps.find(({ number }) => number === chosen);
@@ -62,7 +67,8 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
         ) : (
           <Waterfall
             key={status}
-            {...{ lines, axis, now, isOver, isFollowing, chosen, said }}
+            {...{ lines, axis, now, isOver, isFollowing, chosen }}
+            said={told}
             onChoose={choose}
             onFold={fold}
           />

@@ -16,7 +16,7 @@ import { useOpened } from "../../lib/use-opened.ts";
 import classes from "./conversation.module.css";
 import { tookOf } from "./spans.ts";
 import type { Call } from "./turns.ts";
-import { useSaid } from "./use-said.ts";
+import { useSaid } from "./waits.tsx";
 
 /** A call as the model asked for it. `arguments`: a text if they are no JSON object. */
 export type Wish = { id: string; name: string; arguments: unknown };
