@@ -59,6 +59,16 @@ const everything = (): object[] => [
     },
   },
   {
+    unsent: {
+      try: [
+        {
+          lone: { call: "email:1.0.0@default", with: { to: "ada@example.com", subject: "Hello", text: "Hello" } },
+        },
+      ],
+      catch: { do: [set("no mail")] },
+    },
+  },
+  {
     idle: {
       try: [{ lone: { call: "assistant:1.0.0@default", with: { prompt: "Hello" } } }],
       catch: { do: [set("no model")] },

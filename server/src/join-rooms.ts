@@ -33,6 +33,7 @@ import { Places } from "./fairness/places.ts";
 import type { UnderWay } from "./lib/under-way.ts";
 import { VERSION } from "./lib/version.ts";
 import { createMail } from "./mail/mail.ts";
+import { createSendNow } from "./mail/send-now.ts";
 import { sendQueued } from "./mail/send-queued.ts";
 import type { Members } from "./members/members.ts";
 import { connectionsOf, namesOfConnections } from "./models/find-connection.ts";
@@ -53,7 +54,7 @@ import type { Runs } from "./runs/handle/runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
 import { readValues } from "./secrets/read-values.ts";
 import { keepRefreshToken, readRefreshToken } from "./secrets/refresh-tokens.ts";
-import { createSecrets } from "./secrets/secrets.ts";
+import { createSecrets, type Secrets } from "./secrets/secrets.ts";
 import type { Storage } from "./storage/open-storage.ts";
 import { isUnavailable } from "./storage/pg-errors.ts";
 import { createProbe } from "./storage/probe.ts";
@@ -167,10 +168,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const engineOptions = { ...base, instanceId, places, delaySeconds, claimed: CLAIMED_RUN };
   const engine = openEngine ? openEngine(engineOptions) : new EmbeddedEngine(engineOptions);
   const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
-  const tokens = createTokens(outbound, base.clock, {
-    read: (...asked) => readRefreshToken(secrets, ...asked),
-    keep: (...given) => keepRefreshToken(secrets, ...given),
-  });
+  const tokens = createTokens(outbound, base.clock, refreshTokensOf(secrets));
   const calling = { outbound, readSecrets, tokens, concealing: createConcealing() };
   const mcpFigures = new McpFigures();
   const runs = createRuns({
@@ -179,6 +177,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     engine,
     expressions,
     tasks: createTasks({
+      email: createSendNow(shared.mail),
       scripts,
       http: createHttpCall(calling),
       operations: stack.use(new ApiOperations(calling)).find,
@@ -204,6 +203,11 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   for (const loop of forgetting) stack.use(loop);
   return { agents, secrets, models, operator, llm, mcpFigures, places, delaySeconds, engine, runs, forgetting };
 }
+
+const refreshTokensOf = (secrets: Secrets): Parameters<typeof createTokens>[2] => ({
+  read: (...asked) => readRefreshToken(secrets, ...asked),
+  keep: (...given) => keepRefreshToken(secrets, ...given),
+});
 
 type WithHandles = WithRuns & ReturnType<typeof createRooms>;
 

@@ -183,6 +183,17 @@ do:
         timeout: P2D
         onReject: continue
   - rest: {wait: {minutes: 1}}
+  - tell:
+      call: email:1.0.0@default
+      with:
+        to: ['Ada <ada@example.com>', '\${ .comment }']
+        cc: grace@example.com
+        bcc: '\${ .comment }'
+        replyTo: desk@example.com
+        subject: '\${ .comment }'
+        text: '\${ .comment }'
+        html: '<p>Hello</p>'
+        attachments: [{name: a.csv, type: text/csv, content: '\${ .comment }'}]
   - classify:
       call: llm:1.0.0@default
       with:

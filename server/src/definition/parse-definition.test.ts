@@ -161,8 +161,14 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["{call: a2a, with: {}}", "/call", `call: a2a ${later}`],
     ["{call: grpc, with: {}}", "/call", "call: grpc is not run; call the service over http instead"],
     ["{call: asyncapi, with: {}}", "/call", "call: asyncapi is not run; call the broker over http instead"],
-    ["{call: 'email:1.0.0@default', with: {}}", "/call", `call: email ${later}`],
-    ["{call: email, with: {}}", "/call", `call: email ${later}`],
+    ["{call: email, with: {}}", "/call", "write the whole name: email:1.0.0@default"],
+    ["{call: 'email:1.0.0@default', with: {to: ada, subject: a}}", "/with/to", "this is no e-mail address"],
+    [
+      "{call: 'email:1.0.0@default', with: {to: [a@b.c, 'b@c.d, e@f.g'], subject: a}}",
+      "/with/to/1",
+      "no e-mail address",
+    ],
+    ["{call: 'email:1.0.0@default', with: {to: a@b.c, from: a@b.c, subject: a}}", "/with/from", "from"],
     ["{call: 'log:1.0.0@global', with: {}}", "/call", "the catalogue global is not accepted"],
     ["{call: 'log:1.0.0@default', with: {}}", "/call", "the catalogue default has no log; it has approval:1.0.0"],
     [

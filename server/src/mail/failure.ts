@@ -14,6 +14,10 @@ export type FailureKind =
   | "credentials"
   /** The server's answer was no: to the sender, to every recipient, or to the letter. */
   | "refused"
+  /** There is no `SMTP_URL`. */
+  | "unset"
+  /** The organization's recipients of the day are used up. */
+  | "limit"
   /** The caller ended it. */
   | "stopped";
 

@@ -20,6 +20,7 @@ import { listMails } from "./list-mails.ts";
 import { createMail, type Mail } from "./mail.ts";
 import { queueMail, type QueuedMail } from "./queue-mail.ts";
 import { takeRecipients } from "./recipients.ts";
+import { createSendNow } from "./send-now.ts";
 import { sendQueued } from "./send-queued.ts";
 
 const HOUR = 3_600_000;
@@ -293,4 +294,28 @@ test("250 characters of a subject stay, one more is cut", async () => {
   const subjects = smtp.received.map((one) => headerOf(one, "Subject")!.replaceAll(" ", ""));
   expect(subjects.toSorted()).toEqual(["a", "b"].map((sign) => sign.repeat(LIMITS.mailSubjectCharacters)));
   expect(sending).toBeDefined();
+});
+
+test("call: email sends sixteen at a time, and half of them for one organization", async () => {
+  const hanging = Promise.withResolvers<void>();
+  smtp.behaviour.onMail = () => hanging.promise;
+  const send = createSendNow(mail);
+  const letter = { to: [{ name: "", address: "ada@example.com" }], subject: "s", text: "t" };
+  const ids = [await organization(), await organization(), await organization()];
+  const most = LIMITS.emailsAtOnce;
+  const never = new AbortController().signal;
+  const sendMany = (id: OrganizationId, count: number) =>
+    Array.from({ length: count }, (_, index) => send(id, `${id}-${index}`, letter, never));
+  const sending = sendMany(ids[0]!, most + 1);
+  await eventually(() => smtp.open === most / 2);
+  const stop = new AbortController();
+  const waiting = send(ids[0]!, "stopped", letter, stop.signal);
+  stop.abort();
+  await expect(waiting).rejects.toMatchObject({ kind: "stopped" });
+  sending.push(...sendMany(ids[1]!, most), ...sendMany(ids[2]!, most));
+  await eventually(() => smtp.open === most);
+  hanging.resolve();
+  delete smtp.behaviour.onMail;
+  await Promise.all(sending);
+  expect(smtp.received).toHaveLength(3 * most + 1);
 });

@@ -102,6 +102,7 @@ export async function openRuns(
     tasks: {
       ...createTasks({
         scripts: { run: () => Promise.reject(new Error("no script is run here")) },
+        email: () => Promise.reject(new Error("no mail is sent here")),
         http: {
           prepare: (values: JsonObject) => values,
           readSecrets: async () => new Map(),

@@ -105,6 +105,10 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     yield* walk.value(task["with"], below(place, "with"));
     return shapeOfDecision(shapeOfForm(valueAt(task, ["with", "form"])));
   },
+  *email(walk, task, place) {
+    yield* walk.value(task["with"], below(place, "with"));
+    return "any";
+  },
   *llm(walk, task, place) {
     const given = task["with"] as JsonObject;
     yield* asked(walk, given, "system", below(place, "with"));

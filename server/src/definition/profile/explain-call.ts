@@ -12,19 +12,16 @@ const CALLS = new Map([
 const CATALOGUE = new Map(
   CALL_NAMES.filter((call) => call.endsWith("@default")).map((call) => [call.split(":")[0]!, call]),
 );
-const LATER_IN_CATALOGUE = ["email"];
 
 /** Why a `call` that is neither `http`, `openapi`, `mcp` nor in the catalogue is refused. */
 export function explainRefusedCall(call: string): string {
   const [, name, catalogue] = /^([\w-]{1,100}):[^@]+@([\w.-]{1,100})$/.exec(call) ?? [];
   const elsewhere = CALLS.get(call);
   if (elsewhere !== undefined) return elsewhere;
-  if (LATER_IN_CATALOGUE.includes(call)) return later(`call: ${call}`);
   if (CATALOGUE.has(call)) return `write the whole name: ${CATALOGUE.get(call)}`;
   if (name === undefined || catalogue === undefined)
     return `there is nothing to call by this name; write ${enumerate(CALL_NAMES, "or")}, or the name of a function under use.functions`;
   if (catalogue !== "default") return REFUSED.catalogs.replace("use.catalogs", `the catalogue ${catalogue}`);
-  if (LATER_IN_CATALOGUE.includes(name)) return later(`call: ${name}`);
   const whole = CATALOGUE.get(name);
   if (whole !== undefined)
     return `${name} has the version ${whole.slice(name.length + 1, -"@default".length)}; write ${whole}`;

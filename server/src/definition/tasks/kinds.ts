@@ -5,6 +5,7 @@
 import { isObject } from "../../lib/json/json.ts";
 import { approvalTask } from "./approval.ts";
 import { assistantTask } from "./assistant.ts";
+import { emailTask } from "./email.ts";
 import { doTask } from "./do.ts";
 import { eachTask } from "./each.ts";
 import { forTask } from "./for.ts";
@@ -38,6 +39,7 @@ const TABLE = {
   approval: approvalTask,
   llm: llmTask,
   assistant: assistantTask,
+  email: emailTask,
   each: eachTask,
   function: functionTask,
   run: runTask,

@@ -1,5 +1,6 @@
 /** The functions that run each kind of task: one file per kind and one line here. definition/tasks/kinds.ts lists the kinds. */
 import type { Scripts } from "../../scripts/scripts.ts";
+import type { SendNow } from "../../mail/send-now.ts";
 import type { HttpCall } from "../calls/http-call.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import type { AskModels } from "../calls/model/models.ts";
@@ -8,6 +9,7 @@ import type { TaskTable } from "../frame.ts";
 import { runApproval } from "./approval.ts";
 import { createRunAssistant } from "./assistant.ts";
 import { runDo } from "./do.ts";
+import { createRunEmail } from "./email.ts";
 import { runEach } from "./each.ts";
 import { runFor } from "./for.ts";
 import { runFork } from "./fork.ts";
@@ -30,9 +32,10 @@ type Needs = {
   mcp: McpCall;
   models: AskModels;
   scripts: Pick<Scripts, "run">;
+  email: SendNow;
 };
 
-export const createTasks = ({ http, operations, mcp, models, scripts }: Needs): TaskTable => ({
+export const createTasks = ({ http, operations, mcp, models, scripts, email }: Needs): TaskTable => ({
   set: runSet,
   do: runDo,
   switch: runSwitch,
@@ -49,6 +52,7 @@ export const createTasks = ({ http, operations, mcp, models, scripts }: Needs): 
   approval: runApproval,
   llm: createRunLlm(models),
   assistant: createRunAssistant({ http, mcp, models }),
+  email: createRunEmail(email),
   each: runEach,
   function: runFunction,
 });

@@ -1,6 +1,7 @@
 /** Limits of mail. */
 import { type Limit } from "./limit.ts";
 
+const EMAIL = "server/src/execution/calls/letter.test.ts";
 const OUTBOX = "server/src/mail/mail.db.test.ts";
 
 export const MAIL = {
@@ -46,5 +47,31 @@ export const MAIL = {
     bounds: "the subject of a mail of the service",
     beyond: "it is cut",
     test: [OUTBOX, "250 characters of a subject stay, one more is cut"],
+  },
+  emailsAtOnce: {
+    value: 16,
+    bounds: "mails of `call: email` that a process sends at a time; one organization may have half of them",
+    beyond: "further ones wait; organizations take turns",
+    test: [OUTBOX, "sends sixteen at a time, and half of them for one organization"],
+  },
+  emailRecipients: {
+    value: 50,
+    bounds: "recipients of a `call: email`, `cc` and `bcc` included",
+    test: [EMAIL, "fifty recipients"],
+  },
+  emailSubjectCharacters: {
+    value: 500,
+    bounds: "the subject of a `call: email`",
+    test: [EMAIL, "500 characters of a subject"],
+  },
+  emailAttachments: {
+    value: 10,
+    bounds: "attachments of a `call: email`",
+    test: [EMAIL, "ten attachments"],
+  },
+  emailBytes: {
+    value: 1024 * 1024,
+    bounds: "texts and attachments of a `call: email`, decoded",
+    test: [EMAIL, "1 MiB of texts and attachments"],
   },
 } satisfies Record<string, Limit>;
