@@ -101,7 +101,7 @@ class Walk implements Following {
   }
 
   *function(name: string, given: Shape, path: Path): Steps<Shape> {
-    const task = this.#functions[name];
+    const task = Object.hasOwn(this.#functions, name) ? this.#functions[name] : undefined;
     if (!task) return "any";
     const characters = this.#characters.get(name) ?? JSON.stringify(task).length;
     this.#characters.set(name, characters);
