@@ -244,7 +244,8 @@ test("sends eight at a time, and half of them for one organization", async () =>
     "select organization_id, count(*) from mails where organization_id is not null and taken_until is not null group by 1",
   );
   expect(taken.find((row) => row["organization_id"] === greedy)!["count"]).toBe(LIMITS.mailsAtOnce / 2);
-  expect(taken).toHaveLength(4);
+  expect(taken.reduce((sum, row) => sum + (row["count"] as number), 0)).toBe(LIMITS.mailsAtOnce);
+  expect(taken.length).toBeGreaterThan(1);
   delete smtp.behaviour.onMail;
   hanging.resolve();
   await passing(100, () => smtp.received.length === LIMITS.mailsAtOnce + 2 + 6);
