@@ -17,6 +17,8 @@ type Behaviour = {
   isWrapped?: boolean;
   /** Offers no STARTTLS. */
   isPlain?: boolean;
+  /** Offers nobody to sign in. */
+  isOpen?: boolean;
   /** The only one who may sign in. */
   user?: { name: string; password: string };
   /** Throws the answer, if that is no. A promise that doesn't end: the server hangs there. */
@@ -61,7 +63,7 @@ export async function startSmtp(behaviour: Behaviour = {}): Promise<Smtp> {
     cert: CERTIFICATE,
     authOptional: behaviour.user === undefined,
     allowInsecureAuth: true,
-    disabledCommands: behaviour.isPlain ? ["STARTTLS"] : [],
+    disabledCommands: [...(behaviour.isPlain ? ["STARTTLS"] : []), ...(behaviour.isOpen ? ["AUTH"] : [])],
     logger: false,
     closeTimeout: 10,
     onConnect: (_session, callback) => {

@@ -40,7 +40,6 @@ export type Transport = {
 };
 
 const CONNECT_MS = 20_000;
-const SILENT_MS = 60_000;
 /** A server's answer is a line or two. */
 const ANSWER_BYTES = 64 * 1_024;
 
@@ -57,7 +56,8 @@ export function createTransport({ server, from }: { server: SmtpServer; from: Ma
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
-    socketTimeout: SILENT_MS,
+    // The time for a try bounds its silence too: a spam filter may think for a minute before the last answer.
+    socketTimeout: 2 * LIMITS.mailSendSeconds * 1_000,
     maxResponseSize: ANSWER_BYTES,
     allowInternalNetworkInterfaces: true,
     // A letter has its content: nothing is read from the disk or the network for it.
