@@ -132,8 +132,10 @@ test.concurrent("in a run: it is blamed at each end, given up after the fifth, a
   const crashed = { type: expect.stringMatching(/\/crashed$/), detail: expect.stringMatching(/5 times/) };
   expect(failed).toMatchObject({ status: "failed", error: crashed });
   expect(await blamed()).toEqual({ most: 0, blamed: "0" });
-  for (const id of others)
-    expect(await until(server, id, ...ENDED)).toMatchObject({ status: "completed", output: { n: 1 }, error: null });
+  for (const id of others) {
+    const run = await until(server, id, ...ENDED);
+    expect(run, server.log().slice(-10_000)).toMatchObject({ status: "completed", output: { n: 1 } });
+  }
   const [line] = linesOf(server);
   expect(line).toMatchObject({ runId: culprit, runs: expect.arrayContaining([culprit]) });
   expect(answers.calls.still).toBe(ENDS.length);
