@@ -251,6 +251,41 @@ test("sends eight at a time, and half of them for one organization", async () =>
   await passing(100, () => smtp.received.length === LIMITS.mailsAtOnce + 2 + 6);
 });
 
+test("while an organization has its share under way, its further mails don't keep the loop looking", async () => {
+  const hanging = Promise.withResolvers<void>();
+  smtp.behaviour.onMail = () => hanging.promise;
+  const greedy = await organization();
+  for (let index = 0; index < LIMITS.mailsAtOnce; index++) await queue(greedy);
+  await using sending = sendQueued(mail)!;
+  await eventually(() => smtp.open === LIMITS.mailsAtOnce / 2);
+  const before = sending.loop.timesRound;
+  for (let index = 0; index < 50; index++) await rowsOf(greedy);
+  expect(sending.loop.timesRound - before).toBeLessThan(5);
+  delete smtp.behaviour.onMail;
+  hanging.resolve();
+  await eventually(() => smtp.received.length === LIMITS.mailsAtOnce);
+});
+
+test("a clock that was set back by a day holds up neither a mail that waits nor one that a dead process has taken", async () => {
+  const organizationId = await organization();
+  await queue(organizationId, { subject: "waits" });
+  await queue(organizationId, { subject: "taken" });
+  await database.query(
+    "update mails set taken_until = $2 where organization_id = $1 and id = (select max(id::text)::uuid from mails where organization_id = $1)",
+    [organizationId, new Date(auth.clock.now() + 60_000)],
+  );
+  auth.clock.pass(-24 * HOUR);
+  {
+    await using sending = sendQueued(mail)!;
+    await eventually(() => smtp.received.length === 1 && !sending.loop.isLooking);
+    // Its process may live, and be sending still: the lease begins again.
+    expect((await rowsOf(organizationId))[0]!["taken_until"]).toEqual(new Date(auth.clock.now() + 180_000));
+    auth.clock.pass(180_000);
+    await eventually(() => smtp.received.length === 2);
+  }
+  auth.clock.pass(24 * HOUR);
+});
+
 test("an organization has its 1,000 mails waiting and not one more", async () => {
   const organizationId = await organization();
   await queue(organizationId);

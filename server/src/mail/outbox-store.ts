@@ -105,14 +105,30 @@ export async function takeMails(
 export const releaseMails = (database: Database): Promise<unknown> =>
   database.query("update mails set taken_until = null where organization_id is not null and taken_until is not null");
 
-/** When the next one is due that nobody has taken, ms since 1970. */
-export async function nextDue(database: Database): Promise<number> {
+/** When the next one is due that nobody has taken, ms since 1970. `without`: as for `takeMails`. */
+export async function nextDue(database: Database, without: readonly OrganizationId[]): Promise<number> {
   const [row] = await database.query(
     `select min(greatest(due_at, taken_until)) as at from mails
-      where organization_id is not null and gave_up_at is null`,
+      where organization_id is not null and organization_id <> all($1::uuid[]) and gave_up_at is null`,
+    [without],
   );
   return row!["at"] === null ? Infinity : (row!["at"] as Date).getTime();
 }
+
+/**
+ * Corrects times that lie further ahead than any wait or lease: they date from before the clock was set back. A lease begins again,
+ * since its process may still be sending.
+ */
+export const correctTimes = (
+  database: Database,
+  { now, until, latestDue, latestLease }: { now: number; until: number; latestDue: number; latestLease: number },
+): Promise<unknown> =>
+  database.query(
+    `update mails set due_at = case when due_at > $3 then $1 else due_at end,
+                      taken_until = case when taken_until > $4 then $2 else taken_until end
+      where organization_id is not null and gave_up_at is null and (due_at > $3 or taken_until > $4)`,
+    [new Date(now), new Date(until), new Date(latestDue), new Date(latestLease)],
+  );
 
 export const deleteMail = (database: Database, { organizationId, id }: MailKey): Promise<unknown> =>
   database.query("delete from mails where organization_id = $1 and id = $2", [organizationId, id]);

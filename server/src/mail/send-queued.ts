@@ -12,6 +12,7 @@ import { openText } from "../lib/sealing/seal.ts";
 import { MailFailure } from "./failure.ts";
 import type { Mail, Outcome } from "./mail.ts";
 import {
+  correctTimes,
   deleteMail,
   forgetMails,
   giveUpMail,
@@ -48,7 +49,7 @@ class Sending {
   /** No other process can hold claims. */
   #isFirst: boolean;
   #after: string = NO_ID;
-  #forgetAt = 0;
+  #tidiedAt = 0;
   loop: Loop;
 
   constructor(mail: Mail, transport: Transport) {
@@ -69,7 +70,7 @@ class Sending {
     const { database, clock } = this.#mail;
     if (this.#isFirst) await releaseMails(database);
     this.#isFirst = false;
-    await this.#forget();
+    await this.#tidy();
     while (this.#slots.free > 0 && goesOn()) {
       const now = clock.now();
       const taken = await takeMails(database, {
@@ -80,7 +81,8 @@ class Sending {
         most: this.#slots.free,
       });
       for (const mail of taken) this.#begin(mail);
-      if (taken.length === 0) return nextDue(database);
+      // The end of a send wakes the loop for an organization that has its share under way.
+      if (taken.length === 0) return nextDue(database, this.#withShare());
     }
   }
 
@@ -161,11 +163,15 @@ class Sending {
     return wait * (0.5 + this.#mail.random() / 2);
   }
 
-  async #forget(): Promise<void> {
+  /** At the start, hourly, and when the clock was set back by an hour. */
+  async #tidy(): Promise<void> {
     const { database, clock } = this.#mail;
     const now = clock.now();
-    if (Math.abs(this.#forgetAt - now) < HOUR_MS) return;
-    this.#forgetAt = now;
+    if (Math.abs(this.#tidiedAt - now) < HOUR_MS) return;
+    this.#tidiedAt = now;
+    // Twice the longest: the clocks of processes may differ.
+    const latest = { latestDue: now + 2 * LONGEST_WAIT_MS, latestLease: now + 2 * LEASE_MS };
+    await correctTimes(database, { now, until: now + LEASE_MS, ...latest });
     await forgetMails(database, now - LIMITS.mailDaysAfterEnd * DAY_MS, dayOf(now - DAY_MS));
   }
 
