@@ -1,6 +1,7 @@
 /** Says where each of an author's `parameters` goes in a request of an operation. */
 import { hint } from "../../lib/did-you-mean.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { ApiContent, ApiOperation, ApiParameter } from "./operation.ts";
 
 export type Target =
@@ -20,27 +21,30 @@ export type Assigned = { targets: ReadonlyMap<string, Target>; problems: readonl
 
 export const BODY = "body";
 
-/** A parameter of null counts as left out, but for a field of the body. */
+/** A parameter of null counts as left out, but for a field of the body. Stops at the first `definitionProblems` problems. */
 export function assign(operation: ApiOperation, parameters: JsonObject): Assigned {
   const known = knownTo(operation);
   const targets = new Map<string, Target>();
   const problems: ParameterProblem[] = [];
   for (const [name, value] of Object.entries(parameters)) {
+    if (problems.length === LIMITS.definitionProblems) return { targets, problems };
     const target = known.get(name) ?? restOf(operation, name);
     if (target === undefined) problems.push({ name, message: unknown(operation, name, known) });
     else if (target === "many") problems.push({ name, message: ambiguous(operation, name) });
     else if (value !== null || target.is === "field") targets.set(name, target);
   }
   const all = [...targets.values()];
+  const given = new Set(all.map((target) => (target.is === "parameter" ? target.parameter : undefined)));
+  const variables = new Set(all.map((target) => (target.is === "variable" ? target.name : undefined)));
   const field = all.find(({ is }) => is === "field");
   const body = [...targets].find(([, { is }]) => is === "body");
   if (field && body)
     problems.push({ name: body[0], message: `${body[0]} is the whole body; leave it out, or the body's fields` });
   for (const parameter of operation.parameters)
-    if (parameter.required && !all.some((target) => target.is === "parameter" && target.parameter === parameter))
+    if (parameter.required && !given.has(parameter))
       problems.push({ message: `${parameter.name} is missing, which the operation needs in ${parameter.in}` });
   for (const { name, default: value } of operation.server.variables)
-    if (value === null && !all.some((target) => target.is === "variable" && target.name === name))
+    if (value === null && !variables.has(name))
       problems.push({ message: `${name} is missing, which the server's URL needs` });
   if (operation.body?.required && !field && !body)
     problems.push({ message: "the operation needs a body; write its fields, or the whole as body" });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ApiContent, ApiForm, ApiOperation, ApiPlace, ApiStyle } from "../../../definition/openapi/operation.ts";
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
 import { LIMITS } from "../../../lib/limits.ts";
+import { leastMs } from "../../../lib/processor-time.testsuite.ts";
 import { buildRequest } from "./build-request.ts";
 
 const FORM: ApiForm = { style: "form", explode: true, isReserved: false };
@@ -161,4 +162,45 @@ test("a URL is not longer than one may be", () => {
   const of = (length: number) => problemOf({ parameters: [at("query")] }, { color: "x".repeat(length) });
   const room = LIMITS.outboundUrlCharacters - "/acolor".length;
   expect([of(room), of(room + 1)]).toEqual(["", expect.stringContaining(`at most ${LIMITS.outboundUrlCharacters}`)]);
+});
+
+describe("a hostile document with as many fields as data may have costs little time", () => {
+  const MAX_MS = 100;
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `name${at}`);
+  const fields: JsonObject = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`x${at}`, 1]));
+  const open = (type: string, encoding: ApiContent["encoding"] = []) => ({
+    required: false,
+    name: null,
+    contents: [{ type, properties: null, encoding }],
+  });
+
+  test.each<[string, Partial<ApiOperation>]>([
+    ["a path of placeholders", { path: `/${"{}".repeat(20_000)}`, body: open("application/json") }],
+    [
+      "a server of variables",
+      {
+        server: { url: `https://${"{v}".repeat(10_000)}a`, variables: [{ name: "v", default: "", enum: null }] },
+        body: open("application/json"),
+      },
+    ],
+    ["names that it does not have", { parameters: names(200).map((name) => at("query", {}, name)) }],
+    [
+      "parameters that are missing",
+      {
+        parameters: names(200).map((name) => ({ ...at("query", {}, name), required: true })),
+        body: open("application/json"),
+      },
+    ],
+    [
+      "a form of fields with encodings",
+      {
+        body: open(
+          "application/x-www-form-urlencoded",
+          names(600).map((name) => ({ name, ...FORM })),
+        ),
+      },
+    ],
+  ])("%s", (_, operation) => {
+    expect(leastMs(MAX_MS, () => problemOf(operation, fields))).toBeLessThan(MAX_MS);
+  });
 });

@@ -46,8 +46,9 @@ const unfit = (place: string, what: string): WorkflowError =>
 function endpointOf(operation: ApiOperation, given: readonly Given[]): string {
   const room = new Room(LIMITS.outboundUrlCharacters, "a URL");
   const server = serverOf(operation, given);
+  const inPath = new Map(in_("path", given).map((one) => [one.parameter.name, one]));
   const path = room.take(operation.path).replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
-    const found = in_("path", given).find(({ parameter }) => parameter.name === name);
+    const found = inPath.get(name);
     if (!found) return whole;
     const { value, place, parameter } = found;
     if (value === "" || (Array.isArray(value) && value.length === 0)) throw unfit(place, "is empty");
@@ -86,9 +87,11 @@ function endpointOf(operation: ApiOperation, given: readonly Given[]): string {
 const IN_SERVER = /^[\w~-](?:[\w.~-]{0,251}[\w~-])?$/;
 
 function serverOf({ server }: ApiOperation, given: readonly Given[]): string {
+  const variables = new Map(server.variables.map((one) => [one.name, one]));
+  const values = new Map(given.flatMap((one) => (one.target.is === "variable" ? [[one.target.name, one]] : [])));
   return server.url.replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
-    const variable = server.variables.find((one) => one.name === name);
-    const found = given.find(({ target }) => target.is === "variable" && target.name === name);
+    const variable = variables.get(name);
+    const found = values.get(name);
     if (!variable)
       throw WorkflowError.of(
         "configuration",
@@ -164,7 +167,8 @@ function bodyOf(operation: ApiOperation, given: readonly Given[], place: string)
   const essence = essenceOf(type);
   if (isForm(essence) && isObject(value)) {
     const room = new Room(LIMITS.outputBytes, "a form");
-    const formOf = (name: string): ApiForm => content.encoding.find((one) => one.name === name) ?? USUAL;
+    const forms = new Map(content.encoding.map((one) => [one.name, one]));
+    const formOf = (name: string): ApiForm => forms.get(name) ?? USUAL;
     return { headers, body: formText(value, formOf, { room, place: whole?.place ?? place }) };
   }
   // A text is JSON, too: it gets its quotes here, as a call sends texts as they are.
