@@ -12,6 +12,8 @@ const head = { organizationId: newId(), agentId: newId(), version: "1.0.0" };
 const pinned = new Map<string, string>();
 const counts = { read: 0, fetched: 0 };
 let document = "";
+/** The document's server answers after this. */
+let held: Promise<void> | undefined;
 beforeEach(() => {
   pinned.clear();
   Object.assign(counts, { read: 0, fetched: 0 });
@@ -30,6 +32,7 @@ const surroundings = {
 const outbound = {
   async request({ url, taken }: OutboundRequest) {
     counts.fetched++;
+    await held;
     const response = { status: 200, statusText: "", url, headers: {}, setCookies: [], body: Buffer.from(document) };
     await taken!(response);
     return response;
@@ -102,6 +105,21 @@ test("one who leaves takes nothing from the others; after the last one nothing i
   // Would have been read before this one.
   await find(operations, "later");
   expect(pinned.has("gone")).toBe(false);
+});
+
+test("a run that comes after the last one has left does not share in its abandoned search", async () => {
+  document = documentWith("again");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held = promise;
+  const alone = new AbortController();
+  const only = find(operations, "again", alone);
+  await expect.poll(() => counts.fetched).toBe(1);
+  alone.abort(new Error("cancelled"));
+  await expect(only).rejects.toThrow("cancelled");
+  const next = find(operations, "again");
+  held = undefined;
+  resolve();
+  expect((await next).path).toBe("/again");
 });
 
 test("an operation of which nothing is kept any longer is read again from the database", async () => {

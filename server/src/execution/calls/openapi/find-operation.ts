@@ -71,9 +71,17 @@ export class ApiOperations implements AsyncDisposable {
     try {
       return (await unlessAborted(search.found, frame.scope.signal)).operation;
     } finally {
-      if (--search.waiting === 0) search.ending.abort(new Error("nobody waits for the document any longer"));
+      if (--search.waiting === 0) {
+        // The next run begins another search: this one is about to fail.
+        this.#forget(key, search);
+        search.ending.abort(new Error("nobody waits for the document any longer"));
+      }
     }
   };
+
+  #forget(key: string, search: Search): void {
+    if (this.#searches.get(key) === search) this.#searches.delete(key);
+  }
 
   #begin(key: string, frame: Frame, name: ApiOperationName, authenticate: Parameters<FindOperation>[2]): Search {
     const { organizationId } = frame.execution.journal.head;
@@ -83,10 +91,10 @@ export class ApiOperations implements AsyncDisposable {
         this.#kept.set(organizationId, key, kept);
         return kept;
       })
-      .finally(() => this.#searches.delete(key));
+      .finally(() => this.#forget(key, search));
     // The error reaches those who wait, if there still are any.
     found.catch(() => {});
-    const search = { found, ending, waiting: 0 };
+    const search: Search = { found, ending, waiting: 0 };
     this.#searches.set(key, search);
     return search;
   }
