@@ -336,7 +336,8 @@ test("call: email sends sixteen at a time, and half of them for one organization
   const hanging = Promise.withResolvers<void>();
   smtp.behaviour.onMail = () => hanging.promise;
   const send = createSendNow(mail);
-  const letter = { to: [{ name: "", address: "ada@example.com" }], subject: "s", text: "t" };
+  let made = 0;
+  const letter = () => (made++, { to: [{ name: "", address: "ada@example.com" }], subject: "s", text: "t" });
   const ids = [await organization(), await organization(), await organization()];
   const most = LIMITS.emailsAtOnce;
   const never = new AbortController().signal;
@@ -344,6 +345,8 @@ test("call: email sends sixteen at a time, and half of them for one organization
     Array.from({ length: count }, (_, index) => send(id, `${id}-${index}`, letter, never));
   const sending = sendMany(ids[0]!, most + 1);
   await eventually(() => smtp.open === most / 2);
+  // One that waits is not made yet: it would hold its attachments.
+  expect(made).toBe(most / 2);
   const stop = new AbortController();
   const waiting = send(ids[0]!, "stopped", letter, stop.signal);
   stop.abort();
@@ -354,4 +357,19 @@ test("call: email sends sixteen at a time, and half of them for one organization
   delete smtp.behaviour.onMail;
   await Promise.all(sending);
   expect(smtp.received).toHaveLength(3 * most + 1);
+});
+
+test("each attempt of a call: email counts its recipients, also one that is refused", async () => {
+  smtp.behaviour.onMail = () => {
+    throw reply(451, "greylisted");
+  };
+  const organizationId = await organization();
+  const address = (name: string) => ({ name: "", address: `${name}@example.com` });
+  const letter = () => ({ to: [address("a")], cc: [address("b")], bcc: [address("c")], subject: "s", text: "t" });
+  const send = createSendNow(mail);
+  for (const recipients of [3, 6]) {
+    await expect(send(organizationId, "key", letter, new AbortController().signal)).rejects.toThrow("451");
+    const days = await database.query("select recipients from mail_days where organization_id = $1", [organizationId]);
+    expect(days).toEqual([{ recipients }]);
+  }
 });

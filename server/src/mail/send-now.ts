@@ -9,11 +9,14 @@ import type { Letter, Sent } from "./transport.ts";
 
 export type AuthorsLetter = Omit<Letter, "messageId" | "date">;
 
-/** `key`: what the `Message-ID` is made of, the same for each attempt. Throws MailFailure. */
+/**
+ * `key`: what the `Message-ID` is made of, the same for each attempt. `letterOf` is called in the mail's turn, so none that waits
+ * holds decoded attachments. Throws MailFailure, and what `letterOf` throws.
+ */
 export type SendNow = (
   organizationId: OrganizationId,
   key: string,
-  letter: AuthorsLetter,
+  letterOf: () => AuthorsLetter,
   signal: AbortSignal,
 ) => Promise<Sent>;
 
@@ -21,11 +24,12 @@ const OWN_SHARE = 0.5;
 
 export function createSendNow(mail: Mail): SendNow {
   const slots = new Slots(LIMITS.emailsAtOnce, OWN_SHARE);
-  return async (organizationId, key, letter, signal) => {
+  return async (organizationId, key, letterOf, signal) => {
     const { transport, database, clock } = mail;
     if (!transport) throw new MailFailure("unset", "mail is not configured: set SMTP_URL and MAIL_FROM", {});
     if (!(await slots.take(organizationId, signal))) throw new MailFailure("stopped", "sending was stopped", {});
     try {
+      const letter = letterOf();
       const recipients = letter.to.length + (letter.cc?.length ?? 0) + (letter.bcc?.length ?? 0);
       const query: typeof database.query = (text, values) => database.query(text, values, organizationId);
       if (!(await takeRecipients(mail, query, { organizationId, recipients })))

@@ -25,7 +25,7 @@ export const createRunEmail =
       },
       async perform(values, { organizationId, idempotencyKey, signal }) {
         try {
-          return { ...(await send(organizationId, idempotencyKey, letterOf(values, place), signal)) };
+          return { ...(await send(organizationId, idempotencyKey, () => letterOf(values, place), signal)) };
         } catch (error) {
           signal.throwIfAborted();
           throw error instanceof MailFailure ? errorOf(error) : error;
