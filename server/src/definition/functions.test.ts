@@ -4,7 +4,7 @@ import { inSlices } from "../fairness/slices.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { problemsOf, whole } from "./definitions.fixture.ts";
 import { checkFlow } from "./flow/flow.ts";
-import { parseDefinition } from "./parse-definition.ts";
+import { parseDefinition, parseWithPlaces } from "./parse-definition.ts";
 import { compileWorkflow } from "./program.ts";
 import { plannedTasks } from "./planned-tasks.ts";
 import { tasksIn } from "./tasks-in.ts";
@@ -101,6 +101,18 @@ describe("refused", () => {
         "the function a leads back to itself (a → b → c → a); a function cannot call itself",
       ],
     ]);
+  });
+
+  test.each([
+    ["itself", "greet: {call: greet}"],
+    ["itself by another", "greet: {call: other}, other: {do: [{a: {call: greet}}]}"],
+    [
+      "a chain of hundreds",
+      Array.from({ length: 400 }, (_, at) => `f${at}: {call: f${at + 1}}`).join(", ") + ", f400: {set: {a: 1}}",
+    ],
+  ])("its data is followed only so deep, if it leads to %s", async (_, functions) => {
+    const { workflow } = await inSlices(parseWithPlaces(whole(using(functions, "[{t: {set: {a: 1}}}]"))));
+    expect(await inSlices(checkFlow(workflow!))).toEqual([]);
   });
 
   test("tasks that are nested too deeply by calls, at the call", () => {

@@ -102,7 +102,8 @@ class Walk implements Following {
 
   *function(name: string, given: Shape, path: Path): Steps<Shape> {
     const task = Object.hasOwn(this.#functions, name) ? this.#functions[name] : undefined;
-    if (!task) return "any";
+    // Calls that lead deeper, or back, are refused by a rule (functions.ts); the definition is walked all the same.
+    if (!task || this.#calls.length >= LIMITS.definitionNesting) return "any";
     const characters = this.#characters.get(name) ?? JSON.stringify(task).length;
     this.#characters.set(name, characters);
     this.#charactersLeft -= characters;
