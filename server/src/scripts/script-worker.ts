@@ -1,4 +1,4 @@
-/** Runs in a worker thread (script-thread.ts): one QuickJS, one script at a time. */
+/** Runs in a worker thread (scripts.ts starts it): one QuickJS, one script at a time. */
 import { serveJobs } from "../threads/serve-jobs.ts";
 import { ScriptMachine, type Script, type ScriptProblem, type ScriptReply, type ScriptRun } from "./script-machine.ts";
 

@@ -1,7 +1,8 @@
 /** JWTs by which a client shows who it is, and what it may ask for (RFC 7523). Signed in another thread, good for a minute. */
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
-import { isObject, parseJson, type JsonObject } from "../../lib/json/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { objectIn } from "../../secrets/secret-fields.ts";
 import { unusable } from "./authorize.ts";
 
 const GOOD_SECONDS = 60;
@@ -43,7 +44,7 @@ const CURVES = new Map([
 ]);
 
 function keyIn(text: string, name: string): { privateKey: KeyObject; alg: string; kid?: string } {
-  const jwk = jwkIn(text);
+  const jwk = objectIn(text);
   let privateKey: KeyObject;
   try {
     privateKey = createPrivateKey(jwk ? { key: jwk, format: "jwk" } : text);
@@ -68,13 +69,3 @@ function keyIn(text: string, name: string): { privateKey: KeyObject; alg: string
 }
 
 const ALGORITHMS = /^(?:RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA)$/;
-
-function jwkIn(text: string): JsonObject | undefined {
-  if (!text.trimStart().startsWith("{")) return undefined;
-  try {
-    const value = parseJson(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
