@@ -322,6 +322,32 @@ describe("hostile authorities", () => {
     expect(requests).toEqual(["/token"]);
   });
 
+  /** Neither `String` nor `Number` can convert it. */
+  const odd = { toString: 1, valueOf: 1 };
+  test.each<[string, unknown, number, string]>([
+    ["error", { error: odd }, 400, "HOST answered 400 to the request for a token"],
+    [
+      "token_type",
+      { access_token: "t0ken", token_type: odd },
+      200,
+      "HOST answered with a token of another type than Bearer",
+    ],
+  ])("an answer whose %s is an object without a text", async (_, given, status, detail) => {
+    answer = json(given, status);
+    const policy = `{oauth2: {authority: '${url}', endpoints: {token: /odd}, grant: client_credentials, client: ${client}}}`;
+    expect(await told(policy)).toEqual(["authentication", detail]);
+    expect(requests).toEqual(["/odd"]);
+  });
+
+  test("an answer whose expires_in is such an object: its token is used once", async () => {
+    const policy = `{oauth2: {authority: '${url}', endpoints: {token: /soon}, grant: client_credentials, client: ${client}}}`;
+    answer = (request, response) =>
+      json(request.url === "/orders" ? {} : { access_token: "t0ken", expires_in: odd })(request, response);
+    for (let call = 0; call < 2; call++)
+      expect(await called(policy, `${url}/orders`)).toMatchObject({ status: "completed" });
+    expect(requests).toEqual(["/soon", "/orders", "/soon", "/orders"]);
+  });
+
   test("an answer whose token is the secret, or whose refresh token is, is hidden where it comes back", async () => {
     const policy = `{oauth2: {authority: '${url}', endpoints: {token: /token2}, grant: client_credentials, client: ${client}}}`;
     answer = (request, response) =>

@@ -55,8 +55,8 @@ export function refusedBy(response: OutboundResponse, toWhat: string): WorkflowE
 }
 
 export function errorIn(response: OutboundResponse): string | undefined {
-  const error = String(answerIn(response)["error"]);
-  return ERRORS.has(error) ? error : undefined;
+  const { error } = answerIn(response);
+  return typeof error === "string" && ERRORS.has(error) ? error : undefined;
 }
 
 export function answerIn(response: OutboundResponse): JsonObject {

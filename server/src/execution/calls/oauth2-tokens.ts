@@ -7,6 +7,7 @@ import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { FairCache } from "../../fairness/fair-cache.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
+import { isScalar } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Outbound, OutboundResponse } from "../../outbound/outbound.ts";
 import { answerIn, askAuthority, errorIn, refusedBy } from "./authority.ts";
@@ -157,9 +158,10 @@ function tokenIn(response: OutboundResponse): Given {
   const { access_token: token, token_type: type = "Bearer", expires_in: seconds = UNSAID_SECONDS } = answer;
   if (!isSendable(token))
     throw WorkflowError.of("communication", `${origin} answered without a token that can be sent`);
-  if (String(type).toLowerCase() !== "bearer")
+  if (typeof type !== "string" || type.toLowerCase() !== "bearer")
     throw WorkflowError.of("authentication", `${origin} answered with a token of another type than Bearer`);
-  const good = Number(seconds) || 0;
+  // An object's own `toString` or `valueOf` could make `Number` throw.
+  const good = isScalar(seconds) ? Number(seconds) || 0 : 0;
   const refreshToken = isSendable(answer["refresh_token"]) ? answer["refresh_token"] : undefined;
   return { token, seconds: good - Math.min(MARGIN_SECONDS, good * MARGIN_SHARE), refreshToken };
 }
