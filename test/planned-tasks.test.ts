@@ -103,6 +103,13 @@ const everything = (): object[] => [
   { race: { fork: { compete: true, branches: [{ slow: { wait: { hours: 1 } } }, set("fast")] } } },
   { child: { run: { workflow: { namespace: "test", name: "child", version: "1.0.0" } } } },
   { reckon: { run: { script: { language: "js", code: "return 1" } } } },
+  { say: { emit: { event: { with: { type: "planned.one" } } } } },
+  {
+    hear: {
+      listen: { to: { one: { with: { type: "planned.one" } } } },
+      foreach: { do: [set("heard")] },
+    },
+  },
   { ask: { call: "approval:1.0.0@default", with: { question: "Sure?" } } },
   { called: { call: "twice", with: { list: [1, 2] } } },
   { calledAgain: { call: "once", with: {} } },

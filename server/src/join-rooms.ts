@@ -60,7 +60,7 @@ import { isUnavailable } from "./storage/pg-errors.ts";
 import { createProbe } from "./storage/probe.ts";
 import type { ReadSecrets } from "./execution/calls/authentication.ts";
 import { createTokens } from "./execution/calls/oauth2-tokens.ts";
-import { createConcealing } from "./execution/calls/calling.ts";
+import { createConcealing, type Calling } from "./execution/calls/calling.ts";
 import { ModelFiles } from "./execution/calls/model/files.ts";
 import { createHttpCall } from "./execution/calls/http-call.ts";
 import { createMcpCommands } from "./execution/calls/mcp/commands.ts";
@@ -70,6 +70,7 @@ import { createMcpCall } from "./execution/calls/mcp/mcp-call.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
 import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
 import { fireDue } from "./triggers/schedule/fire-due.ts";
+import type { Events } from "./events/events.ts";
 import { sweepEvents } from "./events/sweep-events.ts";
 import { publishOwnEvents } from "./events/publish-own-events.ts";
 import { outboxPart } from "./events/outbox.ts";
@@ -78,6 +79,7 @@ import { readSubject } from "./triggers/own-events.ts";
 import { triggersOfDefinitions } from "./triggers/publish-triggers.ts";
 import { releaseQueues } from "./triggers/firings/release-queues.ts";
 import { forgetFirings } from "./triggers/forget-firings.ts";
+import { createEventDoor } from "./triggers/listening/event-door.ts";
 import { createTriggerMemory } from "./triggers/memory.ts";
 import { createTriggers } from "./triggers/triggers.ts";
 import { startWatchdog } from "./watchdog/watchdog.ts";
@@ -139,7 +141,23 @@ async function openShared(
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
   const triggerMemory = createTriggerMemory({ ...base, derive: secretKeys.derive, notices });
-  return { base, secretKeys, rates, mail, expressions, scripts, outbound, instanceId, notices, triggerMemory };
+  /** Set by `createRooms`. */
+  const later: { events?: Events } = {};
+  const eventDoor = createEventDoor({ ...base, memory: triggerMemory, events: () => later.events! });
+  return {
+    base,
+    secretKeys,
+    rates,
+    mail,
+    expressions,
+    scripts,
+    outbound,
+    instanceId,
+    notices,
+    triggerMemory,
+    later,
+    eventDoor,
+  };
 }
 
 type WithRuns = Shared & ReturnType<typeof createWork>;
@@ -167,9 +185,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const delaySeconds = Histogram.ofSeconds();
   const engineOptions = { ...base, instanceId, places, delaySeconds, claimed: CLAIMED_RUN };
   const engine = openEngine ? openEngine(engineOptions) : new EmbeddedEngine(engineOptions);
-  const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
-  const tokens = createTokens(outbound, base.clock, refreshTokensOf(secrets));
-  const calling = { outbound, readSecrets, tokens, concealing: createConcealing() };
+  const calling = callingOf(outbound, base.clock, secrets);
   const mcpFigures = new McpFigures();
   const runs = createRuns({
     ...base,
@@ -180,6 +196,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
       email: createSendNow(shared.mail),
       scripts,
       http: createHttpCall(calling),
+      events: shared.eventDoor,
       operations: stack.use(new ApiOperations(calling)).find,
       mcp: createMcpCall(calling, createMcpCommands({ ...config.mcpStdio, clock: base.clock }), mcpFigures),
       models: {
@@ -187,7 +204,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
         isOperator: (organizationId) => llm.isOperator(organizationId),
         connectionOf: connectionsOf(models, llm),
         files: new ModelFiles(outbound, base.clock),
-        readSecrets,
+        readSecrets: calling.readSecrets,
         concealing: calling.concealing,
       },
     }),
@@ -202,6 +219,13 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);
   return { agents, secrets, models, operator, llm, mcpFigures, places, delaySeconds, engine, runs, forgetting };
+}
+
+/** The parts that every kind of call shares. */
+function callingOf(outbound: Shared["outbound"], clock: Clock, secrets: Secrets): Calling {
+  const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
+  const tokens = createTokens(outbound, clock, refreshTokensOf(secrets));
+  return { outbound, readSecrets, tokens, concealing: createConcealing() };
 }
 
 const refreshTokensOf = (secrets: Secrets): Parameters<typeof createTokens>[2] => ({
@@ -222,6 +246,7 @@ function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDi
   );
   const triggers = createTriggers({ ...base, memory: triggerMemory, agents, runs, secrets, url });
   const { events } = triggers;
+  withRuns.later.events = events;
   const listening = stack.use(triggerMemory.listeners.watch(clock));
   const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url };
   const runDrafts = { ...base, agents, models, llm };

@@ -18,6 +18,7 @@ const HASHES: Record<string, string> = {
   "0008-refresh-tokens": "e29baa9eab22584dcc161c2547b1f234d02214e23034c2f0f06d13c55f677d27",
   "0009-mails": "ac78d2d05303e9d9782a346f42acd19788a6f9118bdf8c714728eb66584b03c8",
   "0010-pinned-operations": "ee8eef803d83929024f828dca1bf8eb88da4ea5e5b2f2ba67f2e35b51bf7b0f3",
+  "0011-listening": "f967f9986d0b18312b2f30716f6511fdee5db2036f6e508b7ed7c9c120cb4b7d",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

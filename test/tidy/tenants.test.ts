@@ -25,6 +25,7 @@ const FOR_ALL: Record<string, string> = {
   "server/src/execution/journal/parts.ts attempts": JOURNAL,
   "server/src/execution/journal/parts.ts approvals": JOURNAL,
   "server/src/execution/journal/parts.ts model_calls": JOURNAL,
+  "server/src/execution/journal/parts.ts listeners": JOURNAL,
   "server/src/runs/run-draft-texts.ts draft_texts":
     "written with the run that starts, and names its organization as it does",
   "server/src/events/outbox.ts untold_events": JOURNAL,

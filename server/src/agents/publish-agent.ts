@@ -1,7 +1,8 @@
 import { record } from "../audit/record.ts";
-import { actorOf, whoOf, type Acting } from "../auth/caller.ts";
+import { actorOf, needsWhole, whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import type { Project } from "../projects/project.ts";
 import { findProject, readProject } from "../projects/projects.ts";
+import { tasksIn } from "../definition/tasks-in.ts";
 import type { Problem } from "../definition/text/problem.ts";
 import { placeInSlices } from "../definition/read-document.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
@@ -79,6 +80,7 @@ export async function misfit(
 
 /** The same for a definition that has been checked. */
 export async function publishWorkflow(agents: Agents, caller: Acting, request: CheckedDefinition): Promise<Agent> {
+  checkEvents(caller, request.workflow);
   await checkNames(agents, caller, request);
   const { agent, tell } = await agents.database.transaction(
     (query) => publish(agents, query, caller, request),
@@ -121,6 +123,15 @@ async function checkedWorkflow(
   const { workflow, problems } = await readChecked(agents, organizationId, definition, of);
   if (workflow) return workflow;
   throw invalid(problems);
+}
+
+/** Events belong to the whole organization, and not to the projects that a narrowed key reaches. Throws FORBIDDEN. */
+function checkEvents({ reach }: Caller, workflow: Workflow): void {
+  if (!reach) return;
+  for (const { kind } of tasksIn(workflow)) {
+    if (kind === "emit") throw needsWhole("an agent that emits events");
+    if (kind === "listen") throw needsWhole("an agent that listens to events");
+  }
 }
 
 /** Prefixes the path with `input.definition`. */

@@ -194,6 +194,24 @@ do:
         text: '\${ .comment }'
         html: '<p>Hello</p>'
         attachments: [{name: a.csv, type: text/csv, content: '\${ .comment }'}]
+  - announce:
+      emit:
+        event:
+          with: {id: '\${ .comment }', source: https://shop.example, type: order.paid, time: '2026-11-20T10:00:00Z', subject: '\${ .comment }', data: {order: '\${ .answer }', all: [1, null]}, datacontenttype: application/json}
+  - hear:
+      listen:
+        to:
+          any:
+            - with: {type: order.paid, source: https://shop.example, subject: s, id: '\${ .comment }', data: {status: [paid, '\${ .comment }'], n: 1}}
+              correlate: {order: {from: .data.order, expect: '\${ .comment }'}, customer: {from: '\${ .customer }'}}
+            - with: {type: '\${ .comment }', data: '\${ .total > 5 }'}
+          until: {all: [{with: {type: order.closed}}]}
+        read: envelope
+      foreach:
+        item: paid
+        at: place
+        do: [{note: {set: {paid: '\${ $paid.data }', place: '\${ $place }'}}}]
+        output: {as: '\${ .paid }'}
   - classify:
       call: llm:1.0.0@default
       with:
@@ -272,7 +290,7 @@ do:
             return order.items.map(({price}) => price * rate);
           arguments: {order: '\${ . }', rate: 1.19, more: [1, '\${ .total }']}
       timeout: {after: PT2S}
-  - nested: {do: [{command: {call: mcp, with: {method: tools/list, transport: {stdio: {command: search-mcp, arguments: [--for, '\${ .id }'], environment: {TOKEN: '\${ $secrets.user }'}}}}}}, {prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {calledPlainly: {call: lookUp}}, {any: {run: {workflow: {namespace: sales, name: '\${ .agent }', version: 1.0.0}}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
+  - nested: {do: [{hearOne: {listen: {to: {one: {with: {type: a}}}, read: raw}, foreach: {output: {as: '\${ . }'}}}}, {hearAll: {listen: {to: {all: [{with: {type: a}}, {with: {type: b}}]}}}}, {hearAny: {listen: {to: {any: [{with: {type: a}}], until: '\${ length > 3 }'}}, foreach: {}}}, {command: {call: mcp, with: {method: tools/list, transport: {stdio: {command: search-mcp, arguments: [--for, '\${ .id }'], environment: {TOKEN: '\${ $secrets.user }'}}}}}}, {prompts: {call: mcp, with: {method: prompts/list, parameters: '\${ .page }', transport: {http: {endpoint: 'https://example.com/mcp'}}}}}, {talk: {call: 'llm:1.0.0@default', with: {messages: [{role: user, content: '\${ .text }'}, {role: assistant, content: Yes}]}}}, {calledPlainly: {call: lookUp}}, {any: {run: {workflow: {namespace: sales, name: '\${ .agent }', version: 1.0.0}}}}, {inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
 `;
 
 /** Path and message of the problems of a definition of which only a part is given. */

@@ -144,8 +144,6 @@ describe("call: mcp", () => {
 describe("parts of the DSL that are not taken, with a sentence that says so", () => {
   const later = "is part of the language but not yet run by this release";
   test.each([
-    ["{listen: {to: {one: {with: {type: a}}}}, foreach: {}}", "/listen", `listen ${later}`],
-    ["{emit: {event: {with: {type: a}}}}", "/emit", `emit ${later}`],
     ["{run: {script: {language: python, code: '1'}}}", "/run/script/language", "write js"],
     [
       "{run: {script: {language: js, code: '1', source: {endpoint: 'https://example.com/a.js'}}}}",

@@ -9,7 +9,14 @@ import type { GivenEvent } from "./event.ts";
 
 /** The keys' names as its caller spells them. */
 export type EventKeys = Record<keyof GivenEvent, string>;
-export const EVENT_KEYS: EventKeys = { source: "source", event: "event", id: "id", time: "time", data: "data" };
+export const EVENT_KEYS: EventKeys = {
+  source: "source",
+  event: "event",
+  id: "id",
+  time: "time",
+  data: "data",
+  subject: "subject",
+};
 
 /** Its data as JSON. Adds what is wrong to `problems`; `path`: where it is, with a dot at the end unless that is nowhere. */
 export function checkEvent(given: GivenEvent, path: string, keys: EventKeys, problems: FieldProblem[]): string {
@@ -18,6 +25,10 @@ export function checkEvent(given: GivenEvent, path: string, keys: EventKeys, pro
   for (const key of ["source", "event", "id"] as const) {
     const wrong = nameProblem(given[key]);
     if (wrong) add(key, wrong.code, wrong.message);
+  }
+  if (given.subject !== undefined) {
+    const wrong = nameProblem(given.subject);
+    if (wrong) add("subject", wrong.code, wrong.message);
   }
   if (given.source === OWN_SOURCE)
     add("source", "not_a_choice", `must not be ${OWN_SOURCE}: it is reserved for the service's own events`);

@@ -4,6 +4,7 @@ import { leastIdOf, type AgentId, type EventId, type OrganizationId, type Projec
 import { Batch } from "../storage/batch.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { hex, int4, json, ms, nullable, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
+import { EVENT_LEASE_MS } from "./event-lease.ts";
 import type { Event } from "./event.ts";
 import { payloadColumn, payloadFromRow } from "../storage/payloads.ts";
 
@@ -23,6 +24,7 @@ const SHOWN = {
   root_number: nullable(int4()),
   published_by_kind: text<ActorKind>(),
   published_by_id: nullable(uuid<string>()),
+  subject: nullable(text()),
 };
 const EVENT = {
   ...SHOWN,
@@ -39,12 +41,13 @@ const EVENT = {
 const GIVEN = { ...EVENT, known_at: ms() };
 export type EventRow = RowOf<typeof GIVEN>;
 
-export const GIVENS = new RowSet<EventRow>("e", "event_row", GIVEN);
+export const GIVENS = new RowSet<EventRow>("e", "event_with_subject_row", GIVEN);
 /** An event in a list. */
 export const COLUMNS = [...Object.keys(SHOWN), payloadColumn("data")].join(", ");
 const LISTS = new Set(["project_ids", "agent_ids"]);
 const writtenOf = (name: string): string => {
-  if (name === "fire_at") return "coalesce(e.fire_at, case when b.id is not null then e.at end)";
+  if (name === "fire_at")
+    return `coalesce(e.fire_at, case when b.id is not null then e.at when h.id is not null then e.at + interval '${EVENT_LEASE_MS} ms' end)`;
   return LISTS.has(name) ? `e.${name}::uuid[]` : `e.${name}`;
 };
 const NAMES = Object.keys(EVENT);
@@ -56,19 +59,23 @@ const INSERT = `
       select from triggers t where t.organization_id = e.organization_id and t.type = 'event' and t.deleted_at is null
          and t.status = 'active' and t.configuration ->> 'source' = e.source and t.configuration ->> 'event' = e.event
          and t.updated_at > e.known_at)),
+  h as materialized (
+    select e.id from e where exists (
+      select from listened l where l.organization_id = e.organization_id and l.event = e.event)),
   i as (
     insert into events as known (${NAMES.join(", ")})
-    select distinct on (e.organization_id, e.once) ${NAMES.map(writtenOf).join(", ")} from e left join b using (id)
+    select distinct on (e.organization_id, e.once) ${NAMES.map(writtenOf).join(", ")} from e left join b using (id) left join h using (id)
      order by e.organization_id, e.once, e.id
     on conflict (organization_id, once) do update set once = excluded.once where known.id = excluded.id
     returning id)
-  select id, id in (select id from b) as is_behind from i`;
+  select id, id in (select id from b) as is_behind, id in (select id from h) as is_heard from i`;
 
 /**
  * `isNew`: writing the same row again changes nothing. `isBehind`: there are triggers on it that were made or changed where this process
- * has not heard of it yet; the event says in its row that it is to be fired.
+ * has not heard of it yet; the event says in its row that it is to be fired. `isHeard`: runs listen to such events, or did of late; its
+ * row says so, too.
  */
-export type EventWritten = { isNew: boolean; isBehind: boolean };
+export type EventWritten = { isNew: boolean; isBehind: boolean; isHeard: boolean };
 
 /** Many become one statement. */
 export const createEventWriter = (database: Database): Batch<EventRow, EventWritten> =>
@@ -77,9 +84,13 @@ export const createEventWriter = (database: Database): Batch<EventRow, EventWrit
     organizationId: (row) => row.organization_id,
     bytes: ({ data }) => data.length,
     write: async (rows) => {
-      const written = await database.hot("insert_events", INSERT, [GIVENS.value(rows)]);
-      const behind = new Map(written.map((row) => [row["id"], row["is_behind"]]));
-      return rows.map(({ id }) => ({ isNew: behind.has(id), isBehind: behind.get(id) === true }));
+      const written = await database.hot("insert_events_with_subject", INSERT, [GIVENS.value(rows)]);
+      const found = new Map(written.map((row) => [row["id"], row]));
+      return rows.map(({ id }) => ({
+        isNew: found.has(id),
+        isBehind: found.get(id)?.["is_behind"] === true,
+        isHeard: found.get(id)?.["is_heard"] === true,
+      }));
     },
   });
 
@@ -108,6 +119,7 @@ export const eventOf = (row: Row): Event => ({
   rootId: row["root_id"],
   rootNumber: row["root_number"],
   publishedBy: { kind: row["published_by_kind"], id: row["published_by_id"] },
+  subject: row["subject"],
 });
 
 /** As it was written. */

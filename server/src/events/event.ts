@@ -16,6 +16,8 @@ export type Event = {
   event: string;
   /** The id that its source gave it: published again, it is the same event. */
   sourceId: string;
+  /** The thing at its source that it is about. */
+  subject: string | null;
   /** When it happened. */
   time: Date;
   /** When it was published. */
@@ -38,6 +40,8 @@ export type GivenEvent = {
   time?: Date | undefined;
   /** Must be an object. */
   data: Json;
+  /** The thing at its source that it is about. */
+  subject?: string | undefined;
 };
 
 /** A new event. Those that wait for a slow reader hold no data in memory. */

@@ -5,11 +5,6 @@ import type { Database } from "../storage/database.ts";
 import { COLUMNS, eventOf } from "./event-store.ts";
 import type { Event } from "./event.ts";
 
-/** After this, another process takes an event for left behind. */
-export const EVENT_LEASE_MS = 30_000;
-
-export const leaseFrom = (now: number): number => now + EVENT_LEASE_MS;
-
 /** An event with what firing on it needs. */
 export type ToFire = { event: Event; data: JsonObject; bodyHash: string };
 

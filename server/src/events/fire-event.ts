@@ -9,12 +9,12 @@ import type { Match } from "./reactions.ts";
 
 /**
  * Until it is done the event is in `events.firing`. Never rejects: what fails is tried again. `isBehind`: others may react too, which
- * the next look fires.
+ * the next look fires. `isHeard`: runs may listen to it.
  */
-export function fireEvent(events: Events, toFire: ToFire, match: Match, isBehind = false): Promise<void> {
+export function fireEvent(events: Events, toFire: ToFire, match: Match, { isBehind, isHeard }: Reached): Promise<void> {
   const { log, firing } = events;
   const { event } = toFire;
-  const done = fireAndSet(events, toFire, match, isBehind)
+  const done = fireAndSet(events, toFire, match, { isBehind, isHeard })
     .catch((error: unknown) =>
       log.warn({ event: event.id, reason: messageOf(error) }, "an event could not be fired; it will be retried"),
     )
@@ -26,7 +26,12 @@ export function fireEvent(events: Events, toFire: ToFire, match: Match, isBehind
   return done;
 }
 
-async function fireAndSet({ database, clock }: Events, toFire: ToFire, match: Match, isBehind: boolean): Promise<void> {
-  await match.fire(toFire);
+type Reached = { isBehind: boolean; isHeard: boolean };
+
+async function fireAndSet(events: Events, toFire: ToFire, match: Match, { isBehind, isHeard }: Reached): Promise<void> {
+  const { database, clock, reactions } = events;
+  // Those that listen do not wait for the triggers, of which there may be thousands, and hear it although one of these fails.
+  const [fired, heard] = await Promise.allSettled([match.fire(toFire), isHeard ? reactions.hear(toFire) : undefined]);
+  for (const one of [fired, heard]) if (one.status === "rejected") throw one.reason;
   await setFireAt(database, toFire.event, isBehind ? clock.now() : null);
 }

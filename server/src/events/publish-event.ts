@@ -14,7 +14,8 @@ import { checkEvent, EVENT_KEYS } from "./check-event.ts";
 import type { Event, GivenEvent } from "./event.ts";
 import { countOfRoot, type Origin } from "./event-roots.ts";
 import { freeEventId, eventOfRow, readFirstEvent, writtenList, type EventRow } from "./event-store.ts";
-import { leaseFrom } from "./events-to-fire.ts";
+import { leaseFrom } from "./event-lease.ts";
+import { setFireAt } from "./events-to-fire.ts";
 import type { Events } from "./events.ts";
 import { fireEvent } from "./fire-event.ts";
 import { NO_MATCH, type Reacting } from "./reactions.ts";
@@ -76,19 +77,22 @@ export async function acceptEvent(
   const match = (origin.rootNumber ?? 0) > LIMITS.eventsOfRoot + 1 ? NO_MATCH : matching;
   const fires = match.count > 0;
   const now = clock.now();
-  const bytes = fires ? heldBytes(given.text) : 0;
-  const hasPlace = fires && places.tryTake(organizationId, bytes);
+  const bytes = heldBytes(given.text);
+  let hasPlace = fires && places.tryTake(organizationId, bytes);
   if (fires && !hasPlace) await events.waiting.add(organizationId);
   const fireAt = !fires ? null : hasPlace ? leaseFrom(now) : now;
   const row = rowOf(within, publishedBy, given, { ...origin, now, fireAt, knownAt: reacting.changedAt });
   let fired: Promise<void> | undefined;
   try {
-    const { isNew, isBehind } = await events.writer.add(row);
+    const { isNew, isBehind, isHeard } = await events.writer.add(row);
     if (!isNew) return await repeated(events, within, publishedBy, given, chain, row);
     if (isBehind) reactions.forget(organizationId);
     const event = eventOfRow(row);
-    if (hasPlace) fired = fireEvent(events, { event, data: given.data, bodyHash: row.body_hash }, match, isBehind);
-    else if (fires || isBehind) events.look();
+    if (isHeard && !fires) hasPlace = places.tryTake(organizationId, bytes);
+    const toFire = { event, data: given.data, bodyHash: row.body_hash };
+    if (hasPlace) fired = fireEvent(events, toFire, match, { isBehind, isHeard });
+    else if (isHeard && !fires && !isBehind) await setFireAt(events.database, event, now);
+    if (!hasPlace && (fires || isBehind || isHeard)) events.look();
     tellEvent(events, event);
     return { event, isRepeat: false, fired };
   } finally {
@@ -134,7 +138,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 function rowOf(
   { organizationId, reach }: Within,
   publishedBy: Actor,
-  { source, event, id, time, data, text }: CheckedEvent,
+  { source, event, id, time, data, text, subject }: CheckedEvent,
   { now, fireAt, knownAt, depth, rootId, rootNumber }: Place & { now: number; fireAt: number | null; knownAt: number },
 ): EventRow {
   const projectIds = reach ? writtenList(reach.projectIds.toSorted()) : null;
@@ -155,9 +159,12 @@ function rowOf(
     root_number: rootNumber,
     published_by_kind: publishedBy.kind,
     published_by_id: publishedBy.id,
+    subject: subject ?? null,
     // A narrowed key must not learn what others published, nor take their ids.
     once: sha256(JSON.stringify([projectIds, agentIds, source, id])),
-    body_hash: sha256(canonicalJson({ event, time: time?.toISOString() ?? null, data })),
+    body_hash: sha256(
+      canonicalJson({ event, time: time?.toISOString() ?? null, data, ...(subject !== undefined && { subject }) }),
+    ),
     data: text,
     fire_at: fireAt,
     known_at: knownAt,

@@ -120,7 +120,9 @@ async function tell(
 
 async function publishOwn(events: Events, read: ReadSubject, untold: Untold, reacting: Reacting): Promise<void> {
   const { organizationId, event, at: time } = untold;
-  const text = reacting.count > 0 && (await read(untold));
+  const { reactions } = events;
+  const isWanted = reacting.count > 0 || (await reactions.mayBeHeard(organizationId, event));
+  const text = isWanted && (await read(untold));
   if (!text) return;
   const { projectId, id, data, origin } = text;
   const reach = { projectIds: [projectId], agentIds: [], shownProjectIds: [] };

@@ -1,5 +1,6 @@
 /**
- * The reactions to events: triggers, which start runs on them (`triggers/matching/event-reactions.ts`). The code of this room knows no more
+ * The reactions to events: triggers, which start runs on them (`triggers/matching/event-reactions.ts`), and runs that listen
+ * (`triggers/listening/hear-event.ts`). The code of this room knows no more
  * of triggers; its SQL (event-store.ts) asks whether one was changed since an event, and keeps events that a firing shows.
  */
 import type { OrganizationId } from "../lib/ids.ts";
@@ -15,6 +16,10 @@ export type Reactions = {
    * heard of. The function that it returns reads each once, for all events of a page.
    */
   now(): ReactingNow;
+  /** Tells runs that listen of an event. Resolves when all know. */
+  hear(toFire: ToFire): Promise<void>;
+  /** Whether runs may listen to events of this name. */
+  mayBeHeard(organizationId: OrganizationId, event: string): Promise<boolean>;
   /** They have changed: `to` reads them again. */
   forget(organizationId: OrganizationId): void;
 };

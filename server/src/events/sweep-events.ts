@@ -8,7 +8,8 @@ import { messageOf } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Loop, type Round } from "../lib/loops/loop.ts";
 import { UnderWay } from "../lib/under-way.ts";
-import { leaseFrom, releaseEvents, takeEvents, type ToFire } from "./events-to-fire.ts";
+import { leaseFrom } from "./event-lease.ts";
+import { releaseEvents, takeEvents, type ToFire } from "./events-to-fire.ts";
 import type { Events } from "./events.ts";
 import { fireEvent } from "./fire-event.ts";
 import type { ReactingNow } from "./reactions.ts";
@@ -84,7 +85,8 @@ async function fireLeft(events: Events, toFire: ToFire, reactingNow: ReactingNow
   const { id, organizationId, source, event } = toFire.event;
   try {
     const reacting = await reactingNow(organizationId, source, event);
-    await fireEvent(events, toFire, await reacting.matchLeft(toFire));
+    const match = await reacting.matchLeft(toFire);
+    await fireEvent(events, toFire, match, { isBehind: false, isHeard: true });
   } catch (error) {
     events.log.warn({ event: id, reason: messageOf(error) }, "an event could not be fired; it will be retried");
   }

@@ -16,6 +16,8 @@ export type Wait = {
   /** Ends the wait earlier: the approval's decision, the child's end. */
   signal?: Signal;
   person: boolean;
+  /** Any event that is told to the run ends the wait earlier: the branch looks whether it is one of its own. */
+  forEvent?: boolean;
   /** Waits for memory that others hold: the run gives back its own. */
   forMemory?: boolean;
   /** Returns after this long while others continue. It wakes no run that rests. */
@@ -74,6 +76,7 @@ export class Branches {
   readonly #resting: Resting;
   readonly #waiting = new Set<Waiting>();
   readonly #forSignal = new Map<Signal, Waiting>();
+  readonly #forEvents = new Set<Waiting>();
   #live = 1;
   #restsSoon = false;
   /** Branches that no longer wait and end early; they are rejected in the next ticks. */
@@ -110,6 +113,16 @@ export class Branches {
     this.#forSignal.get(signal)?.resolve();
   }
 
+  /** How often it was told of an event: a branch that looks for them may be told meanwhile. */
+  heard = 0;
+
+  /** Wakes the branches that wait for events. */
+  hear(): void {
+    this.heard++;
+    // Each leaves the set. One that waits again is not among these.
+    for (const one of this.#forEvents.values().toArray()) one.resolve();
+  }
+
   /** Returns when the wait may be over; throws when the run is unloaded or the scope is left. */
   wait(wait: Wait, scope: Left): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -119,6 +132,7 @@ export class Branches {
       const leave = (then: () => void): void => {
         if (this.#isUnloading || !this.#waiting.delete(waiting)) return;
         if (signal !== undefined) this.#forSignal.delete(signal);
+        this.#forEvents.delete(waiting);
         this.#stayed?.[Symbol.dispose]();
         if (this.#live === 0) this.#resting.resumed();
         timer[Symbol.dispose]();
@@ -142,6 +156,7 @@ export class Branches {
       scope.signal.addEventListener("abort", abort, { once: true });
       this.#waiting.add(waiting);
       if (signal !== undefined) this.#forSignal.set(signal, waiting);
+      if (wait.forEvent) this.#forEvents.add(waiting);
       this.#live--;
       if (scope.signal.aborted) abort();
       else if (this.#live === 0) this.#rest();

@@ -243,6 +243,11 @@ export class Execution {
     return this.#wait({ signal, until, person }, scope);
   }
 
+  /** Returns when an event may have come that one of the run's branches listens to. */
+  waitForEvent(signal: Signal, until: number | null, scope: Scope): Promise<void> {
+    return this.#wait({ signal, until, person: false, forEvent: true }, scope);
+  }
+
   async #wait(wait: Wait, scope: Left): Promise<void> {
     // Others continue, so this branch must notice what it waits for meanwhile.
     if (!this.branches.isAlone) await this.commit();

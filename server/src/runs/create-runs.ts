@@ -79,7 +79,10 @@ function listen(runs: Runs): void {
     changes.publish(organizationId, { runId });
   };
   notices.on("changed", change);
-  notices.on("wake", (organizationId, id) => engine.wake(id, { organizationId }));
+  notices.on("wake", (organizationId, id) => {
+    executions.loaded.get(id)?.branches.hear();
+    engine.wake(id, { organizationId });
+  });
   notices.on("cancelled", (organizationId, id) => {
     notify(id);
     engine.interrupt(id);

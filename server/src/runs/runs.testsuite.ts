@@ -12,6 +12,7 @@ import { EmbeddedEngine } from "../engine/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
 import { FIRING_PARTS } from "../triggers/store/firing-parts.ts";
 import type { OtherParts } from "../execution/journal/part.ts";
+import type { EventDoor } from "../execution/events/event-door.ts";
 import { createConcealing } from "../execution/calls/calling.ts";
 import { ModelFiles } from "../execution/calls/model/files.ts";
 import { createTasks } from "../execution/tasks/kinds.ts";
@@ -52,6 +53,14 @@ export const idle: Engine<ClaimedRun> = {
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
+const noEvents: EventDoor = {
+  emit: () => Promise.reject(new Error("no event is published here")),
+  expect: async () => 0,
+  published: async () => [],
+  heard: async () => [],
+  read: async () => [],
+};
+
 export type TestRunsOptions = {
   answer?: Answer;
   /** Used instead of a started embedded one. */
@@ -62,6 +71,7 @@ export type TestRunsOptions = {
   compile?: typeof compileWorkflow;
   notices?: Notices;
   parts?: OtherParts;
+  events?: EventDoor;
 };
 
 export async function openRuns(
@@ -73,6 +83,7 @@ export async function openRuns(
     tasks = {},
     compile = compileWorkflow,
     notices = noNotices,
+    events = noEvents,
     parts = { guards: FIRING_PARTS, followers: [] },
   }: TestRunsOptions = {},
 ): Promise<TestRuns> {
@@ -120,6 +131,7 @@ export async function openRuns(
           readSecrets: async () => new Map(),
           concealing: createConcealing(),
         },
+        events,
         mcp: {
           readSecrets: async () => new Map(),
           perform: async () => null,

@@ -22,14 +22,15 @@ export async function wakeRun(runs: Waking, organizationId: OrganizationId, id: 
   hintDue(runs, organizationId, id, { signal });
 }
 
-/** After the commit that made the run due: tells the branch that waits for `signal`, and the engines of all processes. */
+/** After the commit that made the run due: tells the branch that waits for `signal`, or those that wait for events, and the engines of all processes. */
 export function hintDue(
   { engine, notices, executions }: Waking,
   organizationId: OrganizationId,
   id: RunId,
-  { signal, at = null }: { signal?: Signal | undefined; at?: number | null } = {},
+  { signal, at = null, events }: { signal?: Signal | undefined; at?: number | null; events?: true } = {},
 ): void {
   if (signal !== undefined) executions.loaded.get(id)?.branches.notify(signal);
+  if (events) executions.loaded.get(id)?.branches.hear();
   engine.wake(id, { organizationId, ...(at !== null && { at: new Date(at) }) });
   notices.send({ kind: "wake", organizationId, id });
 }

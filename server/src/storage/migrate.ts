@@ -11,6 +11,7 @@ import { modelKeyHeaders } from "./migrations/0007-model-key-headers.ts";
 import { refreshTokens } from "./migrations/0008-refresh-tokens.ts";
 import { mails } from "./migrations/0009-mails.ts";
 import { pinnedOperations } from "./migrations/0010-pinned-operations.ts";
+import { listening } from "./migrations/0011-listening.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -24,6 +25,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0008-refresh-tokens": refreshTokens,
   "0009-mails": mails,
   "0010-pinned-operations": pinnedOperations,
+  "0011-listening": listening,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

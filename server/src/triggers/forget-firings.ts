@@ -2,6 +2,7 @@ import { NO_ID, type EventId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import { deleteEvents } from "../events/event-store.ts";
+import { forgetListened } from "./listening/listening-store.ts";
 import { deleteFirings } from "./store/firing-store.ts";
 import { deleteReplacedTokens } from "./webhooks/token-store.ts";
 import type { Triggers } from "./triggers.ts";
@@ -9,6 +10,8 @@ import type { Triggers } from "./triggers.ts";
 const FORGET_EVERY_MS = 600_000;
 /** In one statement, so that it is short: each may have a payload of 1 MiB. */
 const AT_ONCE = 500;
+/** Rows of a few bytes. */
+const SMALL_AT_ONCE = 10_000;
 
 /** Deletes old firings and events of all organizations, with what came with them, and tokens that were replaced. */
 export async function forgetOld(
@@ -27,6 +30,8 @@ export async function forgetOld(
     () => deleteFirings(database, before(LIMITS.firingDays), AT_ONCE),
     forgetEvents,
     () => deleteReplacedTokens(database, clock.now(), AT_ONCE),
+    async () =>
+      (await forgetListened(database, before(LIMITS.listenedDays), SMALL_AT_ONCE)) === SMALL_AT_ONCE ? AT_ONCE : 0,
   ];
   for (const forget of each) {
     let gone: number;

@@ -63,6 +63,22 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     yield* walk.value(task["wait"], below(place, "wait"));
     return place.data;
   },
+  *listen(walk, task, place) {
+    const to = valueAt(task, ["listen", "to"]) as JsonObject;
+    const at = below(place, "listen", "to");
+    yield* listened(walk, to, at);
+    if (isObject(to["until"])) yield* listened(walk, to["until"], below(at, "until"));
+    else yield* walk.condition(to["until"], below({ ...at, data: "any" }, "until"));
+    const inner = below(withOwn(task, "listen", { ...place, data: "any" }), "foreach");
+    const outputs = valueAt(task, ["foreach", "do"]);
+    const data = outputs === undefined ? "any" : yield* walk.list(outputs, below(inner, "do"));
+    yield* walk.valueOr(valueAt(task, ["foreach", "output", "as"]), { ...below(inner, "output", "as"), data });
+    return "any";
+  },
+  *emit(walk, task, place) {
+    yield* walk.value(valueAt(task, ["emit", "event", "with"]), below(place, "emit", "event", "with"));
+    return place.data;
+  },
   *http(walk, task, place) {
     const given = task["with"] as JsonObject;
     yield* called(walk, given["endpoint"]!, below(place, "with", "endpoint"));
@@ -156,6 +172,26 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     return "any";
   },
 };
+
+/** The filters of a strategy: what the task's data says of them, and what is asked of an event. */
+function* listened(walk: Following, to: JsonObject, place: Place): Steps<void> {
+  for (const key of ["one", "any", "all"]) {
+    const written = to[key];
+    for (const [index, filter] of (Array.isArray(written) ? written : written ? [written] : []).entries()) {
+      const at = Array.isArray(written) ? below(place, key, index) : below(place, key);
+      const { with: attributes, correlate } = filter as { with: JsonObject; correlate?: JsonObject };
+      for (const [name, value] of Object.entries(attributes)) {
+        const isOfEvent = name === "data" && typeof value === "string";
+        yield* walk.value(value, below(isOfEvent ? { ...at, data: "any" } : at, "with", name));
+      }
+      for (const [name, one] of Object.entries(correlate ?? {})) {
+        const { from, expect } = one as { from: string; expect?: string };
+        yield* walk.expression(from, below({ ...at, data: "any" }, "correlate", name, "from"));
+        yield* walk.value(expect, below(at, "correlate", name, "expect"));
+      }
+    }
+  }
+}
 
 /** A question to a model; `told`: the key of what it is told before the messages. */
 function* asked(walk: Following, given: JsonObject, told: string, place: Place): Steps<void> {

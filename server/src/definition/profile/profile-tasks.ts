@@ -1,18 +1,14 @@
 /** The tasks of the profile, assembled from their kinds. A task is recognized by its keyword, a call by what it calls. */
 import { LIMITS } from "../../lib/limits.ts";
 import { enumerate } from "../text/problem.ts";
-import { COMMON, object, refusedKey, taskList, text } from "../schema/schema-words.ts";
-import { REFUSED } from "../schema/refusals.ts";
+import { COMMON, object, taskList, text } from "../schema/schema-words.ts";
 import type { SchemaObject } from "../schema/schema-walk.ts";
 import { CALL_NAMES, KEYWORDS, KINDS } from "../tasks/kinds.ts";
 import { FUNCTION_NAME } from "../tasks/function.ts";
 import type { Kind } from "../tasks/kind.ts";
 
-/** Keywords of the language that a later release runs. */
-const LATER = ["listen", "emit"] as const;
-
 /** A task does one thing: these keys exclude each other (sentences.ts). */
-const ALONE = { "x-alone": [...KEYWORDS, ...LATER] };
+const ALONE = { "x-alone": KEYWORDS };
 
 const taskOf = (keyword: string, { properties, required }: Kind): SchemaObject => ({
   ...object(`a ${keyword} task`, { ...properties, ...COMMON }, required),
@@ -86,9 +82,6 @@ export const TASK_SCHEMAS: Record<string, SchemaObject> = {
     type: "object",
     "x-choose": "key",
     "x-say": `write what to do: ${enumerate(KEYWORDS, "or")}`,
-    oneOf: [
-      ...KEYWORDS.map((keyword) => (keyword === "call" ? CALL : TASKS.get(keyword)!)),
-      ...LATER.map((keyword) => refusedKey(keyword, REFUSED[keyword])),
-    ],
+    oneOf: KEYWORDS.map((keyword) => (keyword === "call" ? CALL : TASKS.get(keyword)!)),
   },
 };

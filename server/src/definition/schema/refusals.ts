@@ -3,8 +3,6 @@
 export const later = (what: string): string => `${what} is part of the language but not yet run by this release`;
 
 export const REFUSED = {
-  listen: later("listen"),
-  emit: later("emit"),
   scriptSource:
     "a script from elsewhere is not accepted: it could change under a published version; write it under `code`",
   scriptStdin: "stdin is not accepted: a script is no process; name what it reads under `arguments`",

@@ -27,8 +27,8 @@ export type Kind = {
   secretsIn?: readonly (readonly string[])[];
   /** Its lists of tasks, by their names in the program. This is the only description of where they are. */
   blocks: Record<string, Inner>;
-  /** The thing that a step waits for while nothing is done for it: its state says until when, which approval, or which run. */
-  waitsFor: "nothing" | "time" | "person" | "child";
+  /** The thing that a step waits for while nothing is done for it: its state says until when, which approval, which run, or which events. */
+  waitsFor: "nothing" | "time" | "person" | "child" | "event";
   /** Its purpose is to lead elsewhere than to the next task, or to raise an error. */
   mayLeadElsewhere?: true;
   /** It is a single outside effect: alone in a `try`, it runs in the step of the `try` and needs none of its own. */

@@ -8,11 +8,13 @@ import { assistantTask } from "./assistant.ts";
 import { emailTask } from "./email.ts";
 import { doTask } from "./do.ts";
 import { eachTask } from "./each.ts";
+import { emitTask } from "./emit.ts";
 import { forTask } from "./for.ts";
 import { forkTask } from "./fork.ts";
 import { FUNCTION_NAME, functionTask } from "./function.ts";
 import { httpTask } from "./http.ts";
 import type { Kind } from "./kind.ts";
+import { listenTask } from "./listen.ts";
 import { llmTask } from "./llm.ts";
 import { mcpTask } from "./mcp.ts";
 import { openapiTask } from "./openapi.ts";
@@ -33,6 +35,8 @@ const TABLE = {
   try: tryTask,
   raise: raiseTask,
   wait: waitTask,
+  listen: listenTask,
+  emit: emitTask,
   http: httpTask,
   openapi: openapiTask,
   mcp: mcpTask,

@@ -7,6 +7,7 @@ import type { ActorKind } from "../../lib/actor.ts";
 import type {
   AgentId,
   ApprovalId,
+  EventId,
   InstanceId,
   ModelConnectionId,
   OrganizationId,
@@ -14,7 +15,7 @@ import type {
   RunId,
 } from "../../lib/ids.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
-import { bool, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
+import { bool, hex, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
 
 /** Columns of a run that all its readers get. */
 export const RUN_SHOWN = {
@@ -165,6 +166,23 @@ export const APPROVAL_CHANGE = {
   decided_at: ms(),
 };
 
+/** A filter of a step that listens to events. */
+export const LISTENER = {
+  organization_id: uuid<OrganizationId>(),
+  run_id: uuid<RunId>(),
+  step_number: int4(),
+  place: int4(),
+  project_id: uuid<ProjectId>(),
+  agent_id: uuid<AgentId>(),
+  key: hex(),
+};
+
+/** The step listens no longer. */
+export const UNLISTENED = { organization_id: uuid<OrganizationId>(), run_id: uuid<RunId>(), step_number: int4() };
+
+/** The step has looked at this event. */
+export const UNHEARD = { ...UNLISTENED, event_id: uuid<EventId>() };
+
 /** A call of a model that was answered. */
 export const MODEL_CALL = {
   run_id: uuid<RunId>(),
@@ -192,4 +210,7 @@ export type StepRow = RowOf<typeof STEP>;
 export type AttemptRow = RowOf<typeof ATTEMPT>;
 export type ApprovalRow = RowOf<typeof APPROVAL>;
 export type ApprovalChange = RowOf<typeof APPROVAL_CHANGE>;
+export type ListenerRow = RowOf<typeof LISTENER>;
+export type UnlistenedRow = RowOf<typeof UNLISTENED>;
+export type UnheardRow = RowOf<typeof UNHEARD>;
 export type ModelCallRow = RowOf<typeof MODEL_CALL>;

@@ -111,7 +111,11 @@ async function end(
      a as (
        update approvals set status = 'withdrawn', decided_at = $3
         where run_id = $1 and organization_id = $2 and status = 'open' and exists (select 1 from live)
-       returning id)
+       returning id),
+     unlistened as (
+       delete from listeners where run_id = $1 and organization_id = $2 and exists (select 1 from live)),
+     unheard as (
+       delete from heard_events where run_id = $1 and organization_id = $2 and exists (select 1 from live))
      ${others.map((sql) => `, ${sql}`).join("")}
      select ${RUN_COLUMNS}, limited, array(select id from a) as withdrawn from live`,
     [...own, ...following.map(({ part, rows }) => part.rows.value(rows))],

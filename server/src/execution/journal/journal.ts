@@ -4,7 +4,7 @@
  */
 import type { ProgramTask } from "../../definition/program.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import type { ApprovalId, RunId } from "../../lib/ids.ts";
+import type { ApprovalId, EventId, RunId } from "../../lib/ids.ts";
 import { inSlices } from "../../fairness/slices.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -15,10 +15,20 @@ import {
   type Change,
   type Head,
   type JournalStep,
+  type Listening,
   type RunState,
   type StepState,
 } from "./loaded-run.ts";
-import type { ApprovalRow, ApprovalChange, AttemptRow, ModelCallRow, StepRow } from "./columns.ts";
+import type {
+  ApprovalRow,
+  ApprovalChange,
+  AttemptRow,
+  ListenerRow,
+  ModelCallRow,
+  StepRow,
+  UnheardRow,
+  UnlistenedRow,
+} from "./columns.ts";
 import { Numbers } from "./numbers.ts";
 import { OpenSteps } from "./open-steps.ts";
 import { enclosing } from "./step-keys.ts";
@@ -49,6 +59,8 @@ export type JournalOptions = {
   start?: StartOfRow & { brought?: readonly Brought[] | undefined };
 };
 
+type ListeningRows = { listeners: ListenerRow[]; unlistened: UnlistenedRow[]; unheard: UnheardRow[] };
+
 const STATE_FIELDS = ["context", "input", "deadline", "depth"] as const satisfies (keyof RunState)[];
 
 export class Journal {
@@ -70,6 +82,8 @@ export class Journal {
   #approvalChanges: ApprovalChange[] = [];
   /** Most runs ask no model. */
   #modelCalls: ModelCallRow[] | undefined;
+  /** Few runs listen. */
+  #listening: ListeningRows | undefined;
   #left: RunId[] = [];
   #hasOutcome = false;
   #woken = false;
@@ -225,6 +239,7 @@ export class Journal {
 
   close(step: JournalStep, status: StepStatus, now: number): void {
     if (step.state.awaits) this.#left.push(step.state.childId!);
+    if (step.state.listening) this.#unlisten(step, step.state.listening, status);
     if (step.state.answer !== undefined) delete step.state.answer;
     step.unsaved = undefined;
     this.#hasOutcome ||= isOutside(step.state);
@@ -256,6 +271,35 @@ export class Journal {
 
   openApproval(row: ApprovalRow): void {
     this.#newApprovals.push(row);
+  }
+
+  /** From the next commit on, events with these keys are heard. A filter's place is that of its key. */
+  async listen(step: JournalStep, keys: readonly string[], now: number): Promise<void> {
+    // One statement can't delete a row and write it again.
+    if (this.#listening?.unlistened.some(({ step_number: number }) => number === step.number)) await this.commit(now);
+    const { id: run_id, organizationId: organization_id, projectId: project_id, agentId: agent_id } = this.head;
+    const of = { organization_id, run_id, step_number: step.number, project_id, agent_id };
+    for (const [place, key] of keys.entries()) this.#heard.listeners.push({ ...of, place, key });
+    this.touch(step);
+  }
+
+  /** The step has looked at this event. */
+  unhear(step: JournalStep, event_id: EventId): void {
+    const { id: run_id, organizationId: organization_id } = this.head;
+    this.#heard.unheard.push({ organization_id, run_id, step_number: step.number, event_id });
+  }
+
+  #unlisten(step: JournalStep, { taken, ended }: Listening, status: StepStatus): void {
+    const { id: run_id, organizationId: organization_id } = this.head;
+    this.#heard.unlistened.push({ organization_id, run_id, step_number: step.number });
+    // A run that retries this one goes on with what a step has taken that failed.
+    if (status !== "completed") return;
+    step.state.taken = [...taken, ...ended].map(({ id }) => id);
+    delete step.state.listening;
+  }
+
+  get #heard(): ListeningRows {
+    return (this.#listening ??= { listeners: [], unlistened: [], unheard: [] });
   }
 
   /** Written with the step. */
@@ -363,6 +407,8 @@ export class Journal {
     } else write.update = this.#update(now, payload, release, moved);
     if (this.#modelCalls) write.modelCalls = this.#modelCalls;
     this.#modelCalls = undefined;
+    if (this.#listening) Object.assign(write, this.#listening);
+    this.#listening = undefined;
     this.#start = undefined;
     this.#committedStatus = head.status;
     this.#dirty = new Set();

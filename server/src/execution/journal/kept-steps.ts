@@ -180,10 +180,22 @@ function isReached({ key, round }: JournalStep, open: ReadonlyMap<string, Journa
  * all is kept until `from`, with the time that it took.
  */
 function begunState(step: JournalStep, from: JournalStep | undefined, now: number): StepState {
-  const { items, taskInput, try: number, caught, caughtAt, tryStartedAt, call, assistant, conversation } = step.state;
+  const {
+    items,
+    taskInput,
+    try: number,
+    caught,
+    caughtAt,
+    tryStartedAt,
+    call,
+    assistant,
+    conversation,
+    listening,
+  } = step.state;
   const isCaught = caught !== undefined && (!from || !encloses(step, from) || wayInto(step, from.key) === "catch");
   return {
     ...(items && { items }),
+    ...(listening && { listening: { ...listening, isKept: true as const } }),
     ...(taskInput !== undefined && { taskInput }),
     ...(assistant?.forms && { assistant: { forms: assistant.forms } }),
     ...(conversation && from && { conversation: movedTo(now - from.startedAt, conversation) }),

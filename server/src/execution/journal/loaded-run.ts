@@ -1,7 +1,7 @@
 /** A run and its steps in memory: their rows, with the state that the interpreter must find again. Times are ms. */
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import type { ApprovalId, RunId } from "../../lib/ids.ts";
-import type { Json } from "../../lib/json/json.ts";
+import type { ApprovalId, Id, RunId } from "../../lib/ids.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { StepStatus } from "../../storage/schema.ts";
 import type { LimitName } from "../../definition/tasks/assistant.ts";
@@ -62,6 +62,29 @@ export type JournalStep = {
   /** The output as JSON, made when measured and kept until the next commit. */
   outputText: string | undefined;
 };
+/** `filter`: its place among the task's. */
+export type TakenEvent = { id: string; filter: number; value?: Json; output?: Json; isDone?: true };
+export type Listening = {
+  /** Ends the wait. */
+  id: Id<"event">;
+  /** The values of each filter that were known when the step began to listen. */
+  values: JsonObject[];
+  /** All that was published before has been looked at. */
+  hasLookedBack?: true;
+  /** Until then, ms, something may appear that was written before the step listened. */
+  looksUntil: number;
+  taken: TakenEvent[];
+  /** Those that end it (`until`). */
+  ended: TakenEvent[];
+  /** The values that the first events gave for correlations that say not what to expect. */
+  expected?: JsonObject;
+  /** The size of the values and outputs in `taken`, as JSON. */
+  bytes: number;
+  isOver?: true;
+  /** Kept by a retried run, which is not known to listen yet. */
+  isKept?: true;
+};
+
 /** `count`: of answers. */
 export type UnusedAnswers = { count: number; tokens: number; cost: number; currency: string | null };
 
@@ -83,6 +106,10 @@ export type StepState = {
   answer?: string;
   /** A wait's or a retry delay's end, ms. */
   until?: number;
+  /** A `listen`: what it asks for, and what it has taken. */
+  listening?: Listening;
+  /** The events that a step which has listened took: no later one takes them again. */
+  taken?: string[];
   approvalId?: ApprovalId;
   /** The run that this step started, and whether it still waits for that run's end. */
   childId?: RunId;

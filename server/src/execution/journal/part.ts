@@ -6,7 +6,18 @@
 import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import type { RowSet } from "../../storage/unnest.ts";
 import type { RunStatus } from "../../storage/schema.ts";
-import type { ApprovalChange, ApprovalRow, AttemptRow, ModelCallRow, StartRow, StepRow, UpdateRow } from "./columns.ts";
+import type {
+  ApprovalChange,
+  ApprovalRow,
+  AttemptRow,
+  ListenerRow,
+  ModelCallRow,
+  StartRow,
+  StepRow,
+  UnheardRow,
+  UnlistenedRow,
+  UpdateRow,
+} from "./columns.ts";
 
 export type PartRow = Record<string, unknown>;
 
@@ -30,6 +41,9 @@ export type Write = Happened & {
   approvals: ApprovalRow[];
   approvalChanges: ApprovalChange[];
   modelCalls?: ModelCallRow[];
+  listeners?: ListenerRow[];
+  unlistened?: UnlistenedRow[];
+  unheard?: UnheardRow[];
   /** About how much the payloads weigh, for the batch's limit. */
   bytes: number;
 };

@@ -1,7 +1,18 @@
 /** The parts of the statement (write.ts) that are the journal's own. */
 import { RowSet } from "../../storage/unnest.ts";
 import type { Part, PartRow } from "./part.ts";
-import { APPROVAL, APPROVAL_CHANGE, ATTEMPT, MODEL_CALL, START, STEP, UPDATE } from "./columns.ts";
+import {
+  APPROVAL,
+  APPROVAL_CHANGE,
+  ATTEMPT,
+  LISTENER,
+  MODEL_CALL,
+  START,
+  STEP,
+  UNHEARD,
+  UNLISTENED,
+  UPDATE,
+} from "./columns.ts";
 
 type Columns = ConstructorParameters<typeof RowSet<PartRow>>[2];
 const rowSet = (alias: string, type: string, columns: Columns): RowSet<PartRow> => new RowSet(alias, type, columns);
@@ -14,6 +25,10 @@ const APPROVAL_ROWS = rowSet("given_approval", "approval_row", APPROVAL);
 const APPROVAL_CHANGES = rowSet("decision", "approval_change_row", APPROVAL_CHANGE);
 
 const MODEL_CALL_ROWS = rowSet("model_call", "model_call_row", MODEL_CALL);
+
+const LISTENER_ROWS = rowSet("listener", "listener_row", LISTENER);
+const UNLISTENED_ROWS = rowSet("unlistened", "unlistened_row", UNLISTENED);
+const UNHEARD_ROWS = rowSet("unheard", "unheard_row", UNHEARD);
 
 const pushAll = (from: readonly PartRow[], rows: PartRow[]): void => {
   for (const row of from) rows.push(row);
@@ -117,5 +132,54 @@ const MODEL_CALLS: Part = {
         on conflict do nothing)`,
 };
 
+const LISTENERS: Part = {
+  code: "l",
+  rows: LISTENER_ROWS,
+  collect: ({ listeners }, rows) => listeners && pushAll(listeners, rows),
+  sql: (from) => `
+      written_listeners as (
+        insert into listeners (${LISTENER_ROWS.list})
+        select ${LISTENER_ROWS.selected} from ${from} where (listener.run_id in (select id from live)) is true
+        on conflict do nothing)`,
+};
+
+const UNLISTENS: Part = {
+  code: "v",
+  rows: UNLISTENED_ROWS,
+  collect: ({ unlistened }, rows) => unlistened && pushAll(unlistened, rows),
+  sql: (from) => `
+      left_steps as materialized (
+        select * from ${from} where (unlistened.run_id in (select id from live)) is true),
+      deleted_listeners as (
+        delete from listeners l using left_steps o
+         where l.organization_id = o.organization_id and l.run_id = o.run_id and l.step_number = o.step_number),
+      deleted_heard as (
+        delete from heard_events h using left_steps o
+         where h.organization_id = o.organization_id and h.run_id = o.run_id and h.step_number = o.step_number)`,
+};
+
+const UNHEARS: Part = {
+  code: "y",
+  rows: UNHEARD_ROWS,
+  collect: ({ unheard }, rows) => unheard && pushAll(unheard, rows),
+  sql: (from) => `
+      seen_events as (
+        delete from heard_events h using ${from}
+         where h.organization_id = unheard.organization_id and h.run_id = unheard.run_id
+           and h.step_number = unheard.step_number and h.event_id = unheard.event_id
+           and (unheard.run_id in (select id from live)) is true)`,
+};
+
 /** In the order of the statement: the run, then what is written only with it. */
-export const JOURNAL_PARTS: readonly Part[] = [STARTS, UPDATES, STEPS, ATTEMPTS, APPROVALS, DECISIONS, MODEL_CALLS];
+export const JOURNAL_PARTS: readonly Part[] = [
+  STARTS,
+  UPDATES,
+  STEPS,
+  ATTEMPTS,
+  APPROVALS,
+  DECISIONS,
+  MODEL_CALLS,
+  LISTENERS,
+  UNLISTENS,
+  UNHEARS,
+];

@@ -5,6 +5,7 @@ import type { HttpCall } from "../calls/http-call.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import type { AskModels } from "../calls/model/models.ts";
 import type { FindOperation } from "../calls/openapi/find-operation.ts";
+import type { EventDoor } from "../events/event-door.ts";
 import type { TaskTable } from "../frame.ts";
 import { runApproval } from "./approval.ts";
 import { createRunAssistant } from "./assistant.ts";
@@ -13,8 +14,10 @@ import { createRunEmail } from "./email.ts";
 import { runEach } from "./each.ts";
 import { runFor } from "./for.ts";
 import { runFork } from "./fork.ts";
+import { createRunEmit } from "./emit.ts";
 import { runFunction } from "./function.ts";
 import { createRunHttp } from "./http.ts";
+import { createRunListen } from "./listen.ts";
 import { createRunLlm } from "./llm.ts";
 import { createRunMcp } from "./mcp.ts";
 import { createRunOpenapi } from "./openapi.ts";
@@ -33,9 +36,10 @@ type Needs = {
   models: AskModels;
   scripts: Pick<Scripts, "run">;
   email: SendNow;
+  events: EventDoor;
 };
 
-export const createTasks = ({ http, operations, mcp, models, scripts, email }: Needs): TaskTable => ({
+export const createTasks = ({ http, operations, mcp, models, scripts, email, events }: Needs): TaskTable => ({
   set: runSet,
   do: runDo,
   switch: runSwitch,
@@ -43,6 +47,8 @@ export const createTasks = ({ http, operations, mcp, models, scripts, email }: N
   try: runTry,
   raise: runRaise,
   wait: runWait,
+  listen: createRunListen(events),
+  emit: createRunEmit(events),
   fork: runFork,
   run: runChild,
   script: createRunScript(scripts),

@@ -9,7 +9,7 @@ const WAITS = 20;
 export function addRunWaits(builder: Builder): void {
   builder.objectType("RunWait", {
     description:
-      "Something that a run waits for: a time or an approval. A step that waits for the run that it started has neither.",
+      "Something that a run waits for: a time, an approval or events. A step that waits for the run that it started has none of them.",
     extensions: { isPart: true },
     fields: (t) => ({
       stepNumber: t.exposeInt("stepNumber", { scope: "inherited", description: "Number of the step that is waiting." }),
@@ -29,9 +29,9 @@ export function addRunWaits(builder: Builder): void {
       event: t.string({
         scope: "inherited",
         nullable: true,
-        description: "Always null.",
-        deprecationReason: "No task waits for an event. Removal on 2027-05-31.",
-        resolve: () => null,
+        description:
+          "The type of event that the step listens to; if it listens to several, their types with commas between them.",
+        resolve: ({ events }) => (events.length > 0 ? events.join(", ") : null),
       }),
     }),
   });

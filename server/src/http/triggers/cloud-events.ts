@@ -62,8 +62,22 @@ function oneOf(
   return structured(body, "", problems);
 }
 
-const STRUCTURED: EventKeys = { source: "source", event: "type", id: "id", time: "time", data: "data" };
-const IN_HEADERS: EventKeys = { source: "ce-source", event: "ce-type", id: "ce-id", time: "ce-time", data: "data" };
+const STRUCTURED: EventKeys = {
+  source: "source",
+  event: "type",
+  id: "id",
+  time: "time",
+  data: "data",
+  subject: "subject",
+};
+const IN_HEADERS: EventKeys = {
+  source: "ce-source",
+  event: "ce-type",
+  id: "ce-id",
+  time: "ce-time",
+  data: "data",
+  subject: "ce-subject",
+};
 /** Where the attributes are, and how they are called there. */
 type Place = { path: string; prefix: string; keys: EventKeys };
 
@@ -80,7 +94,7 @@ function structured(given: JsonObject, path: string, problems: FieldProblem[]): 
 /** Attributes as a structured event has them. Header values are percent-encoded. */
 function attributesIn(headers: IncomingHttpHeaders, problems: FieldProblem[]): JsonObject {
   const attributes: JsonObject = {};
-  for (const name of ["specversion", "id", "source", "type", "time"]) {
+  for (const name of ["specversion", "id", "source", "type", "time", "subject"]) {
     const value = headers[`ce-${name}`];
     if (typeof value !== "string") continue;
     try {
@@ -111,8 +125,17 @@ function checked(given: JsonObject, { path, prefix, keys }: Place, problems: Fie
   const isTime = typeof time === "string" && isDateTime(time);
   if (time !== null && !isTime)
     add("time", "invalid", "must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00Z");
+  const subject = given["subject"] ?? undefined;
+  if (subject !== undefined && typeof subject !== "string") add("subject", "wrong_type", "must be text");
   const data = given["data"] ?? {};
-  const event = { source, event: name, id, time: isTime ? new Date(time.toUpperCase()) : undefined, data };
+  const event = {
+    source,
+    event: name,
+    id,
+    time: isTime ? new Date(time.toUpperCase()) : undefined,
+    data,
+    ...(typeof subject === "string" && { subject }),
+  };
   const text = problems.length === before ? checkEvent(event, path, keys, problems) : "{}";
   return { ...event, data: isObject(data) ? data : {}, text };
 }

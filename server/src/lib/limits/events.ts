@@ -3,6 +3,7 @@ import { type Limit } from "./limit.ts";
 
 const EVENTS_TEST = "test/events.test.ts";
 const OWN_EVENTS = "test/own-events.test.ts";
+const LISTENING_DB = "server/src/triggers/listening.db.test.ts";
 const EVENTS_DB = "server/src/triggers/events.db.test.ts";
 
 export const EVENTS = {
@@ -69,6 +70,42 @@ export const EVENTS = {
     bounds: "how long the response to a published event waits for the runs that it starts",
     beyond: "it is answered with the rest still to come",
     test: [EVENTS_DB, "is answered after 10 s at most"],
+  },
+  eventFiltersPerTask: {
+    value: 10,
+    bounds: "events that a `listen` waits for, and as many that end it",
+    test: ["server/src/definition/listen.test.ts", "11 events"],
+  },
+  eventsListened: {
+    value: 100_000,
+    bounds:
+      "types of event, each with a place in its data, that runs of an organization listen to or have listened to in a month",
+    beyond: "the error `limit`",
+    test: [LISTENING_DB, "at most 100,000 kinds of event"],
+  },
+  listenedDays: {
+    value: 31,
+    bounds: "how long it is known that runs of an organization listen to such events: longer than any run lasts",
+    beyond: "it is forgotten until another run listens",
+    test: [LISTENING_DB, "one is forgotten after 31 days"],
+  },
+  eventsLookedBack: {
+    value: 10_000,
+    bounds: "events of one type, the newest since its run was started, that a `listen` looks through when it begins",
+    beyond: "older ones are not seen",
+    test: [LISTENING_DB, "the newest 10,000"],
+  },
+  eventsHeard: {
+    value: 1_000,
+    bounds: "events that wait for one `listen` to look at them",
+    beyond: "the error `limit`",
+    test: [LISTENING_DB, "1,000 events wait for a step"],
+  },
+  eventsTaken: {
+    value: 1_000,
+    bounds: "events that one `listen` takes",
+    beyond: "the error `limit`",
+    test: [LISTENING_DB, "a step takes 1,000 events"],
   },
   eventsWaiting: {
     value: 10_000,

@@ -3,7 +3,7 @@ import { needsWhole } from "../../auth/caller.ts";
 import { isPlainText } from "../../lib/mail/email-address.ts";
 import { badInput } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { checkFilter } from "../../events/filter.ts";
+import { checkFilter } from "../../lib/events/event-filter.ts";
 import { OWN_EVENTS, OWN_SOURCE } from "../../events/own-source.ts";
 import { MAPPING_KEY, settleMapping } from "./contract/mapping.ts";
 import { OVERLAP_KEY, settleOverlap } from "./contract/overlap.ts";

@@ -4,14 +4,17 @@
  */
 import { publisherOf } from "../../events/event.ts";
 import { whyNone } from "../../events/event-roots.ts";
-import { EVENT_LEASE_MS, leaseFrom, setFireAt, type ToFire } from "../../events/events-to-fire.ts";
-import { Fields, unmatched } from "../../events/filter.ts";
+import { EVENT_LEASE_MS, leaseFrom } from "../../events/event-lease.ts";
+import { setFireAt, type ToFire } from "../../events/events-to-fire.ts";
+import { Fields, unmatched } from "../../lib/events/event-filter.ts";
 import { NO_MATCH, NOTHING_REACTS, type Match, type Reacting, type Reactions } from "../../events/reactions.ts";
 import { conflict } from "../../lib/errors.ts";
 import type { TriggerId } from "../../lib/ids.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { inTurns, type Steps } from "../../fairness/slices.ts";
 import { reaches, type Within } from "../../lib/reach.ts";
+import { hearEvent } from "../listening/hear-event.ts";
+import { isListened } from "../listening/listening-store.ts";
 import { fire, refuseFiring } from "../firings/fire.ts";
 import { firedOn } from "../store/firing-store.ts";
 import type { Trigger } from "../store/trigger.ts";
@@ -31,6 +34,8 @@ export function createEventReactions(matching: Matching): Reactions {
       const knownNow = known.now();
       return async (...name) => reactingOf(await knownNow(...name));
     },
+    hear: (toFire) => hearEvent(matching, toFire),
+    mayBeHeard: (organizationId, event) => isListened(matching.database, organizationId, event),
     forget: (organizationId) => known.forget(organizationId),
   };
 }

@@ -10,7 +10,7 @@ import type { Matching } from "./matching.ts";
 import { readEventData } from "../../events/read-events.ts";
 import type { Event } from "../../events/event.ts";
 import { whyNone } from "../../events/event-roots.ts";
-import { compileFilter, Fields, unmatched } from "../../events/filter.ts";
+import { compileFilter, Fields, unmatched } from "../../lib/events/event-filter.ts";
 import type { EventTrigger } from "./known-triggers.ts";
 
 export type EventMiss = { trigger: Trigger; reason: string };

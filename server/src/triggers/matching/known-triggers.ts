@@ -6,7 +6,7 @@ import { inSlices, type Steps } from "../../fairness/slices.ts";
 import type { Database } from "../../storage/database.ts";
 import { readEventTriggers } from "../store/trigger-store.ts";
 import type { Trigger } from "../store/trigger.ts";
-import { compileFilter, type Filter } from "../../events/filter.ts";
+import { compileFilter, type Filter } from "../../lib/events/event-filter.ts";
 
 export type EventTrigger = { trigger: Trigger; filter: Filter };
 

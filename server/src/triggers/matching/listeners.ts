@@ -7,7 +7,7 @@ import type { OrganizationId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
 import { Loop, type Round } from "../../lib/loops/loop.ts";
 import type { Database, Query } from "../../storage/database.ts";
-import { OWN_SOURCE, type OwnEvent } from "../../events/own-source.ts";
+import { OWN_EVENTS, OWN_SOURCE, type OwnEvent } from "../../events/own-source.ts";
 
 /** A trigger that another process made is heard after this, if its notice is lost. */
 const READ_EVERY_MS = 5_000;
@@ -79,7 +79,8 @@ export class Listeners {
 export async function hasListener(query: Query, organizationId: OrganizationId, event: OwnEvent): Promise<boolean> {
   const rows = await query(
     `select 1 from triggers where organization_id = $1 and type = 'event' and deleted_at is null and status = 'active'
-        and configuration ->> 'source' = '${OWN_SOURCE}' and configuration ->> 'event' = $2 limit 1`,
+        and configuration ->> 'source' = '${OWN_SOURCE}' and configuration ->> 'event' = $2
+     union all select 1 from listened where organization_id = $1 and event = $2 limit 1`,
     [organizationId, event],
   );
   return rows.length > 0;
@@ -87,9 +88,12 @@ export async function hasListener(query: Query, organizationId: OrganizationId, 
 
 async function readListeners(database: Database): Promise<ByEvent> {
   const rows = await database.query(
-    `select configuration ->> 'event' as event, string_agg(distinct organization_id::text, ',') as organizations
-       from triggers where type = 'event' and deleted_at is null and configuration ->> 'source' = '${OWN_SOURCE}'
-        and status = 'active' group by 1`,
+    `select event, string_agg(distinct organization_id::text, ',') as organizations
+       from (
+         select configuration ->> 'event' as event, organization_id from triggers
+          where type = 'event' and deleted_at is null and configuration ->> 'source' = '${OWN_SOURCE}' and status = 'active'
+         union all select event, organization_id from listened where event = any($1)) as heard group by 1`,
+    [OWN_EVENTS],
   );
   return new Map(rows.map((row) => [row["event"], new Set(row["organizations"].split(","))]));
 }

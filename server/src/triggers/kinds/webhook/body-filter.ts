@@ -1,6 +1,6 @@
 /** The policy `filter` of a webhook: which bodies start a run, by the rules of an event's filter. */
 import { isObject, type JsonObject } from "../../../lib/json/json.ts";
-import { checkFilter, compileFilter, Fields, unmatched, type Filter } from "../../../events/filter.ts";
+import { checkFilter, compileFilter, Fields, unmatched, type Filter } from "../../../lib/events/event-filter.ts";
 import type { Key, Problems } from "../contract/trigger-kind.ts";
 
 export const FILTER_KEY: Key = {

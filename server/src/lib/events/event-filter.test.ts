@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { numberOf } from "../lib/json/exact-number.ts";
-import type { Json } from "../lib/json/json.ts";
-import { compileFilter, Fields, unmatched } from "./filter.ts";
+import { numberOf } from "../json/exact-number.ts";
+import type { Json } from "../json/json.ts";
+import { compileFilter, Fields, unmatched } from "./event-filter.ts";
 
 test("a list is gone through once, however many filters look for its elements", () => {
   const list = Array.from({ length: 10_000 }, (_, index) => index);

@@ -1,9 +1,9 @@
 /** Which events of a source a trigger takes: for each field of the event's data, the values that it accepts. */
-import { shortened, type FieldProblem } from "../lib/errors.ts";
-import { ExactNumber, exactKey, plainZero } from "../lib/json/exact-number.ts";
-import { isObject, isScalar, type Json, type JsonObject } from "../lib/json/json.ts";
-import { LIMITS } from "../lib/limits.ts";
-import { isStorable, UNSTORABLE } from "../lib/text.ts";
+import { shortened, type FieldProblem } from "../errors.ts";
+import { ExactNumber, exactKey, plainZero } from "../json/exact-number.ts";
+import { isObject, isScalar, type Json, type JsonObject } from "../json/json.ts";
+import { LIMITS } from "../limits.ts";
+import { isStorable, UNSTORABLE } from "../text.ts";
 
 /** Called for a wrong value: which key (a path in dots), and a sentence that begins with a verb. */
 type Problems = { add(key: string, code: FieldProblem["code"], message: string): void };
@@ -85,7 +85,11 @@ export class Fields {
   }
 
   has(field: string): boolean {
-    return this.#at(field, field.split(".")) !== undefined;
+    return this.at(field) !== undefined;
+  }
+
+  at(field: string): Json | undefined {
+    return this.#at(field, field.split("."));
   }
 
   /** A list matches by any of its elements. What is not there matches nothing, not even null. */
