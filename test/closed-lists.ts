@@ -1,9 +1,12 @@
 /** Every refusal that a test receives is compared with the closed lists of `lib/errors.ts`, so that nothing else is ever sent. */
-import { CODES, FIELD_CODES, REASONS } from "../server/src/lib/errors.ts";
+import { CODES, FIELD_CODES, RARE_REASONS, REASONS } from "../server/src/lib/errors.ts";
 
 const CODE_LIST: readonly unknown[] = CODES;
 const FIELD_CODE_LIST: readonly unknown[] = FIELD_CODES;
-const REASON_LISTS: Readonly<Record<string, readonly unknown[]>> = REASONS;
+const REASON_LISTS: Readonly<Record<string, readonly unknown[]>> = {
+  ...REASONS,
+  ...Object.fromEntries(Object.entries(RARE_REASONS).map(([code, list]) => [code, [undefined, ...list]])),
+};
 
 type Extensions = { code?: unknown; reason?: unknown; fields?: { code?: unknown }[] };
 

@@ -26,7 +26,7 @@ do:
       with:
         question: '\${ "Pay \\(.amount)?" }'
         context: {amount: '\${ .amount }', nul: "\\0"}
-        assignee: finance@example.org
+        assignee: The finance team
         form: {type: object, properties: {amount: {type: number, default: '\${ .amount }'}, why: {type: string, title: '\${ "Why \\(.amount)?" }'}}}
   - pay: {set: '\${ . }'}
 `,

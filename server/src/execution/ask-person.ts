@@ -1,14 +1,14 @@
 /** Asks a person. The run pauses until the decision. */
 import { actorId } from "../lib/actor.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
-import { newId } from "../lib/ids.ts";
+import { newId, type UserId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { asDuration } from "./evaluate.ts";
 import type { Execution } from "./execution.ts";
 import { readWholeApproval } from "./journal/read-approval.ts";
 import type { Frame } from "./frame.ts";
 import type { JournalStep } from "./journal/loaded-run.ts";
-import { prepareApproval } from "./question.ts";
+import { prepareApproval, type Question } from "./question.ts";
 import type { WholeApproval } from "./run/run.ts";
 import { keptToolCall, type ToolCall } from "./run/tool-call.ts";
 
@@ -32,7 +32,7 @@ export async function askPerson(
   const { execution, step, scope } = frame;
   const { journal, shared } = execution;
   let isNew = step.state.approvalId === undefined;
-  if (isNew) open(execution, await ask(), step, toolCall);
+  if (isNew) await open(execution, await ask(), step, toolCall);
   const id = step.state.approvalId!;
   const { organizationId } = journal.head;
   for (; ; isNew = false) {
@@ -51,17 +51,24 @@ export async function askPerson(
   }
 }
 
-function open(execution: Execution, values: JsonObject, step: JournalStep, toolCall: ToolCall | undefined): void {
+async function open(
+  execution: Execution,
+  values: JsonObject,
+  step: JournalStep,
+  toolCall: ToolCall | undefined,
+): Promise<void> {
   const { journal } = execution;
   const { head } = journal;
   const question = prepareApproval(values);
+  const excluded = await peopleExcluded(execution, question);
   const now = execution.now();
   if (question.timeout !== undefined) step.state.until = now + asDuration(question.timeout);
   step.state.approvalId = newId();
   step.input = values;
   step.status = "paused";
   journal.touch(step);
-  const text = (value: Json | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
+  const text = (value: Json | readonly string[] | undefined): string | null =>
+    value === undefined || value === null ? null : JSON.stringify(value);
   journal.openApproval({
     organization_id: head.organizationId,
     id: step.state.approvalId,
@@ -80,8 +87,29 @@ function open(execution: Execution, values: JsonObject, step: JournalStep, toolC
     decided_by_kind: null,
     decided_by_id: null,
     comment: null,
+    assignees: text(question.assignees),
+    excluded: text(excluded),
+    quorum: question.quorum,
+    decisions: null,
+    due_at: step.state.until ?? null,
+    escalated_at: null,
     answer: null,
   });
+}
+
+/** Users who may not decide; null: nobody. Throws a `validation` error if too few people are left to decide. */
+async function peopleExcluded(
+  execution: Execution,
+  { assignees, excludesStarter, quorum }: Question,
+): Promise<UserId[] | null> {
+  if (!excludesStarter && quorum === 1) return null;
+  // The run's row, and that of the firing which started it, tell who did.
+  const { journal, shared } = execution;
+  if (excludesStarter && !journal.isStarted) await journal.started(execution.now());
+  const { excluded, deciders } = await shared.surroundings.whoDecides(journal.head, { assignees, excludesStarter });
+  if (deciders >= quorum) return excludesStarter ? excluded : null;
+  const left = deciders === 0 ? "nobody may decide" : `${quorum} have to approve, and only ${deciders} may`;
+  throw WorkflowError.of("validation", `${left}: see who is a member, and their roles`);
 }
 
 function asDecision({ status, comment, answer, decidedBy, decidedAt }: WholeApproval): Decision {

@@ -1,4 +1,5 @@
 /** `call: approval:1.0.0@default`: a question to a person (docs/definitions.md). */
+import { assigneeProblem, isRole, namesPeople, tidyAssignee } from "../definition/tasks/assignees.ts";
 import { compileField } from "../definition/form/field-check.ts";
 import { propertiesOf } from "../definition/form/form.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
@@ -9,6 +10,12 @@ export type Question = {
   question: string;
   context?: Json;
   assignee?: string;
+  /** E-mails in lower case and roles as `role:editor`, each once. Null: anyone may decide who has the scope. */
+  assignees: readonly string[] | null;
+  /** Those who started what is asked about may not decide. */
+  excludesStarter: boolean;
+  /** How many have to approve. */
+  quorum: number;
   /** A flat schema like that of an agent's form. */
   form?: JsonObject;
   /** A duration of the DSL. */
@@ -32,6 +39,7 @@ export function prepareApproval(values: JsonObject): Question {
     question,
     ...(context === undefined ? {} : { context }),
     ...(typeof assignee === "string" ? { assignee } : {}),
+    ...askedOf(values),
     ...(isObject(form) ? { form: withDefaults(form) } : {}),
     ...(timeout === undefined ? {} : { timeout }),
   };
@@ -49,4 +57,32 @@ function withDefaults(form: JsonObject): JsonObject {
     properties[name] = field;
   }
   return { ...form, properties };
+}
+
+/** Throws a `validation` error if there is nobody who could decide by what is written. */
+function askedOf(values: JsonObject): Pick<Question, "assignees" | "excludesStarter" | "quorum"> {
+  const { assignee, excludeStarter } = values;
+  const one = typeof assignee === "string" && namesPeople(assignee) ? [tidyAssignee(assignee)] : [];
+  const named = [...new Set([...one, ...assigneesOf(values["assignees"], "assignees")])];
+  const quorum = values["quorum"] ?? 1;
+  if (named.length > LIMITS.approvalAssignees)
+    throw WorkflowError.of("validation", `an approval has at most ${LIMITS.approvalAssignees} assignees`);
+  if (typeof quorum !== "number" || !Number.isInteger(quorum) || quorum < 1 || quorum > LIMITS.approvalQuorum)
+    throw WorkflowError.of("validation", `\`quorum\` must be a whole number from 1 to ${LIMITS.approvalQuorum}`);
+  if (named.length > 0 && named.length < quorum && !named.some(isRole))
+    throw WorkflowError.of("validation", `${quorum} have to approve, and only ${named.length} are asked`);
+  return { assignees: named.length > 0 ? named : null, excludesStarter: excludeStarter === true, quorum };
+}
+
+/** An empty list is a mistake, and so is null: anyone could decide. */
+function assigneesOf(given: Json | undefined, what: string): string[] {
+  if (given === undefined) return [];
+  const invalid = (problem: string): WorkflowError => WorkflowError.of("validation", `\`${what}\` ${problem}`);
+  if (!Array.isArray(given) || given.length === 0) throw invalid("must be a list of e-mails and roles");
+  return given.map((each) => {
+    if (typeof each !== "string") throw invalid("must be a list of texts");
+    const problem = assigneeProblem(each);
+    if (problem !== undefined) throw invalid(`has ${JSON.stringify(each)}: ${problem}`);
+    return tidyAssignee(each);
+  });
 }

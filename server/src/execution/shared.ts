@@ -3,7 +3,7 @@ import type { Expressions } from "../expressions/expressions.ts";
 import type { ApiOperationName, ReadApiOperation } from "../definition/openapi/operation.ts";
 import type { Program } from "../definition/program.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { OrganizationId, RunId } from "../lib/ids.ts";
+import type { OrganizationId, RunId, UserId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { DescribedTools, PinnedDescription } from "../lib/mcp/tool-description.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
@@ -69,6 +69,11 @@ export type Surroundings = {
   readOperation(head: Head, name: ApiOperationName): Promise<string | undefined>;
   /** Pins it for the run's version, and returns what is pinned. Committed when it resolves. Throws WorkflowError. */
   pinOperation(head: Head, name: ApiOperationName, read: ReadApiOperation): Promise<string>;
+  /** Who started the run and those above it, and how many may decide what it asks besides them. Asked after the run's first commit. */
+  whoDecides(
+    head: Head,
+    asked: { assignees: readonly string[] | null; excludesStarter: boolean },
+  ): Promise<{ excluded: UserId[]; deciders: number }>;
   /** Payloads too large to come with the run. */
   readChildEnd(organizationId: OrganizationId, id: RunId, what: "output" | "error"): Promise<JsonText | undefined>;
 };

@@ -31,6 +31,13 @@ test("expressions are found with their places, and their results put there", () 
   expect(value["fixed"]).toBe(fixed);
 });
 
+test("a result may be null, in a list and in an object", () => {
+  expect(compileTemplate({ a: ["${ .n }", 1], b: "${ .n }" }).assemble([null, null])).toEqual({
+    a: [null, 1],
+    b: null,
+  });
+});
+
 test("an expression's text may come with or without its brackets", () => {
   expect(compileExpression(" .a ").expressions[0]!.text).toBe(".a");
   expect(compileExpression("${ .a }").expressions[0]!.text).toBe(".a");

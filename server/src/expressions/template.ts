@@ -120,7 +120,9 @@ function assembly(value: Json, path: Path, making: Making): Assemble | undefined
   }
   if (Array.isArray(value)) {
     const items = value.map((item, at) => assembly(item, [...path, at], making));
-    return items.some(Boolean) ? (results) => value.map((item, at) => items[at]?.(results) ?? item) : undefined;
+    return items.some(Boolean)
+      ? (results) => value.map((item, at) => (items[at] ? items[at](results) : item))
+      : undefined;
   }
   return isObject(value) ? objectAssembly(Object.entries(value), path, making) : undefined;
 }

@@ -38,6 +38,9 @@ export const REASONS = {
     "wrong_state",
   ],
 } as const satisfies Partial<Record<Code, readonly string[]>>;
+/** `extensions.reason` of some refusals with one of these codes. */
+export const RARE_REASONS = { FORBIDDEN: ["not_assigned"] } as const satisfies Partial<Record<Code, readonly string[]>>;
+type RareReason = (typeof RARE_REASONS)[keyof typeof RARE_REASONS][number];
 type CodeWithReason = keyof typeof REASONS;
 export type Reason<Of extends CodeWithReason = CodeWithReason> = (typeof REASONS)[Of][number];
 
@@ -86,11 +89,12 @@ export type Details = {
  */
 export class Refusal extends Error {
   readonly code: Code;
-  readonly details: Details & { reason?: Reason };
+  readonly details: Details & { reason?: Reason | RareReason };
 
   constructor(code: CodeWithReason, message: string, details: Details & { reason: Reason });
+  constructor(code: keyof typeof RARE_REASONS, message: string, details?: Details & { reason?: RareReason });
   constructor(code: Exclude<Code, CodeWithReason>, message: string, details?: Details);
-  constructor(code: Code, message: string, details: Details & { reason?: Reason } = {}) {
+  constructor(code: Code, message: string, details: Details & { reason?: Reason | RareReason } = {}) {
     super(message);
     this.name = "Refusal";
     this.code = code;

@@ -9,7 +9,8 @@ import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { JsonText } from "../lib/json/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { shortenedTo } from "../lib/text.ts";
-import { canDecide, decideApproval, type Decision } from "../runs/decide-approval.ts";
+import { decideApproval, type Decision } from "../runs/decide-approval.ts";
+import { canDecide, queryFor, readPerson } from "../runs/read/who-decides.ts";
 import { listApprovals } from "../runs/read/list-approvals.ts";
 import { BEGINNING, readBeginnings } from "../runs/read/read-payloads.ts";
 import type { Call, Mcp } from "./call.ts";
@@ -43,7 +44,8 @@ export async function isAllDecided({ runs }: Mcp, { caller }: Call, { id }: Run)
 async function decidable({ runs }: Mcp, { caller }: Call, run: Run): Promise<Approval[]> {
   const filter = { runId: [run.id], status: ["open" as const] };
   const { items } = await listApprovals(runs, caller, filter, { first: LIMITS.mcpQuestions }, "asc");
-  return items.filter((approval) => canDecide(approval, caller, runs.clock.now()));
+  const person = await readPerson(queryFor(runs.database, caller), caller);
+  return items.filter((approval) => canDecide(approval, caller, person, runs.clock.now()));
 }
 
 /** As text. A question shows the beginning of a large one. */

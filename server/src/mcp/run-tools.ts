@@ -3,13 +3,15 @@ import { checkInput, misfitOf } from "../definition/form/check-input.ts";
 import type { Approval } from "../execution/run/run.ts";
 import { toolCallIn } from "../execution/run/tool-call.ts";
 import type { Scope } from "../auth/scopes.ts";
+import { actorId } from "../lib/actor.ts";
 import { notFound } from "../lib/errors.ts";
 import { decodeId, encodeId, type Id, type Kind } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { stringify } from "../lib/json/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { cancelRun } from "../runs/cancel-run.ts";
-import { canDecide, decideApproval } from "../runs/decide-approval.ts";
+import { decideApproval } from "../runs/decide-approval.ts";
+import { canDecide, queryFor, readPerson, type Person } from "../runs/read/who-decides.ts";
 import { listApprovals } from "../runs/read/list-approvals.ts";
 import { readRun } from "../runs/read/read.ts";
 import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
@@ -153,12 +155,13 @@ async function listOpen(mcp: Mcp, call: Call, { runId }: JsonObject): Promise<To
   const filter = { status: ["open" as const], ...(runId !== undefined && { runId: [idOf("run", runId, "Run")] }) };
   const page = await listApprovals(runs, call.caller, filter, { first: LIMITS.mcpApprovalsListed }, "asc");
   const approvals: object[] = [];
-  for (const approval of page.items) approvals.push(await shown(mcp, call, approval));
+  const person = await readPerson(queryFor(runs.database, call.caller), call.caller);
+  for (const approval of page.items) approvals.push(await shown(mcp, call, approval, person));
   return structured({ approvals, hasMore: page.hasNextPage });
 }
 
-async function shown(mcp: Mcp, call: Call, approval: Approval): Promise<object> {
-  const { id, runId, question, assignee, expiresAt, createdAt } = approval;
+async function shown(mcp: Mcp, call: Call, approval: Approval, person: Person | undefined): Promise<object> {
+  const { id, runId, question, assignee, assignees, quorum, decisions, expiresAt, createdAt } = approval;
   const of = "approval";
   const kept = await readPayload(mcp, call, approval.form, { of, id, column: "form" });
   const toolCall = toolCallIn(kept?.value as JsonObject | undefined);
@@ -171,9 +174,18 @@ async function shown(mcp: Mcp, call: Call, approval: Approval): Promise<object> 
     context: await readPayload(mcp, call, approval.context, { of, id, column: "context" }),
     ...asked,
     assignee,
+    assignees: assignees ?? [],
+    quorum,
+    decisions: decisions.map(({ by, decision, comment, at, isOverride }) => ({
+      by: { kind: by.kind, id: actorId(by) },
+      decision,
+      comment,
+      at: at.toISOString(),
+      isOverride,
+    })),
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? null,
-    canDecide: canDecide(approval, call.caller, mcp.runs.clock.now()),
+    canDecide: canDecide(approval, call.caller, person, mcp.runs.clock.now()),
   };
 }
 

@@ -12,6 +12,7 @@ import { readForm, startChild } from "./children.ts";
 import { readPinnedOperation } from "../agents/pinned-operations.ts";
 import { pinOperation } from "./pin-operation.ts";
 import { pinTools } from "./pin-tools.ts";
+import { whoDecides } from "./starters.ts";
 import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { allOf } from "../lib/reach.ts";
@@ -134,6 +135,7 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
   pinTools: (...asked) => pinTools(room(), ...asked),
   readOperation: (head, name) => readPinnedOperation(room().agents, head, name),
   pinOperation: (...asked) => pinOperation(room(), ...asked),
+  whoDecides: (head, asked) => whoDecides(room().database, head, asked),
   readChildEnd: async (organizationId, id, column) =>
     (await readPayloads(room(), organizationId, [{ of: "run", id, column }]))[0],
 });

@@ -1,22 +1,31 @@
-/** `decideApproval`: the first decision wins; the same statement makes the run due, and `running` if nothing else of it waits for a person. */
+/** `decideApproval`: a rejection, or as many approvals as are needed, close it and make the run due in the same transaction. */
 import { isDeepStrictEqual } from "node:util";
 import { appendEvent, eventValues } from "../audit/record.ts";
-import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
+import { actorOf, requireScope, whoOf, type Acting, type Caller } from "../auth/caller.ts";
+import { lockRights } from "../auth/present-rights.ts";
 import { checkInput, misfitOf } from "../definition/form/check-input.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
-import { encodeId, type ApprovalId, type RunId, type OrganizationId } from "../lib/ids.ts";
+import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
 import { parseStored, type Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isStorable } from "../lib/text.ts";
 import { reached } from "../lib/reach.ts";
 import { partitionOf } from "../storage/partitions.ts";
-import { APPROVAL_COLUMNS, approvalFromRow } from "../execution/journal/read-rows.ts";
+import type { Query } from "../storage/database.ts";
+import {
+  APPROVAL_COLUMNS,
+  approvalFromRow,
+  WHOLE_APPROVAL_COLUMNS,
+  wholeApprovalFromRow,
+  type KeptDecision,
+} from "../execution/journal/read-rows.ts";
 import { readWholeApproval } from "../execution/journal/read-approval.ts";
-import type { Approval, WholeApproval } from "../execution/run/run.ts";
-import { toolAnswerProblem, toolCallIn } from "../execution/run/tool-call.ts";
+import type { Approval, GivenDecision, WholeApproval } from "../execution/run/run.ts";
+import { changedArguments, toolAnswerProblem, toolCallIn } from "../execution/run/tool-call.ts";
 import { readApproval } from "./read/read.ts";
 import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
 import { DUE_SQL, hintDue } from "./wake-run.ts";
+import { isBound, notAssigned, queryFor, readPerson, standingOf } from "./read/who-decides.ts";
 import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 
 export type Decision = {
@@ -27,24 +36,27 @@ export type Decision = {
   answer?: Json;
 };
 
-/** Whether `decideApproval` would take this caller's decision now. */
-export const canDecide = ({ status, expiresAt }: Approval, { scopes }: Caller, now: number): boolean =>
-  status === "open" && (expiresAt === null || expiresAt.getTime() > now) && scopes.has("approvals:decide");
-
 /**
- * Returns when the run goes on, if nothing else of it waits for a person. A repeat by the same caller returns the same. Throws
- * NOT_FOUND; CONFLICT if it is decided otherwise, expired or withdrawn; BAD_USER_INPUT if the answer does not fit the form or the tool.
+ * Returns when the run goes on, if nothing else of it waits for a person and no other approval is needed. A repeat by the same caller
+ * returns the same. Throws NOT_FOUND; FORBIDDEN (`not_assigned`) to others than those who are asked; CONFLICT if it is decided otherwise,
+ * expired or withdrawn, or others approved another answer; BAD_USER_INPUT if the answer does not fit the form or the tool.
  */
 export async function decideApproval(runs: Runs, caller: Acting, decision: Decision): Promise<Approval> {
   const approval = reached(caller, await readWholeApproval(runs.database, caller.organizationId, decision.approvalId));
   if (!approval) throw notFound("Approval");
-  if (approval.status !== "open") return readRepeated(runs, caller, decision);
-  const answer = checkedAnswer(approval, decision);
+  const { database } = runs;
+  if (approval.status !== "open") {
+    isRepeated(approval, caller, decision);
+    return (await readApproval(runs, caller, decision.approvalId))!;
+  }
+  if (isBound(approval)) await requireAsked(queryFor(database, caller), caller, approval);
   checkComment(decision.comment);
-  const decided = await decide(runs, caller, approval, decision, answer);
-  if (!decided) return readRepeated(runs, caller, decision);
+  const answer = checkedAnswer(approval, decision);
+  const decided = await decide(runs, caller, approval, { ...decision, ...(answer !== undefined && { answer }) });
+  if (!decided) return (await readApproval(runs, caller, decision.approvalId))!;
   const { runId, organizationId } = decided.approval;
   tellApproval(runs, organizationId, approval.id);
+  if (decided.run === "waits") return decided.approval;
   const goesOn = decided.run === "soon" ? nextChange(runs, runId) : undefined;
   if (decided.run === "running") tellChanged(runs, organizationId, runId);
   hintDue(runs, organizationId, runId, { signal: approval.id });
@@ -52,21 +64,46 @@ export async function decideApproval(runs: Runs, caller: Acting, decision: Decis
   return decided.approval;
 }
 
-/** Returns the approval if it has this decision already. Throws CONFLICT. */
-async function readRepeated(runs: Runs, caller: Caller, decision: Decision): Promise<Approval> {
-  const { organizationId } = caller;
-  const now = await readWholeApproval(runs.database, organizationId, decision.approvalId);
-  if (!now || !isSame(now, caller, decision)) throw tooLate(now?.status);
-  return (await readApproval(runs, caller, decision.approvalId))!;
+/** Returns whether they decide in place of others. Throws FORBIDDEN; UNAUTHENTICATED for somebody who is no member any longer. */
+async function requireAsked(query: Query, caller: Caller, approval: WholeApproval): Promise<{ isOverride: boolean }> {
+  const person = await readPerson(query, caller);
+  const standing = standingOf(approval, person);
+  if (standing === "not_assigned") throw notAssigned(approval, person);
+  return { isOverride: standing === "override" };
 }
 
-function isSame(now: WholeApproval, caller: Caller, decision: Decision): boolean {
+/** Whether the caller has decided so already. Throws CONFLICT if they, or all who are needed, have decided otherwise. */
+function isRepeated(now: WholeApproval, caller: Caller, decision: Decision): boolean {
   const { kind, id } = actorOf(caller);
-  if (now.decidedBy?.kind !== kind || now.decidedBy.id !== id) return false;
-  if (now.status !== STATUS[decision.decision] || now.comment !== commentOf(decision)) return false;
+  const own = now.decisions.find(({ by }) => by.kind === kind && by.id === id);
+  if (!own) {
+    if (now.status === "open") return false;
+    throw tooLate(now.status);
+  }
+  if (isSame(now, own, decision)) return true;
+  throw now.status === "open"
+    ? conflict("already_decided", "you have decided this approval already")
+    : tooLate(now.status);
+}
+
+function isSame(now: WholeApproval, own: GivenDecision, decision: Decision): boolean {
+  if (own.decision !== decision.decision || own.comment !== commentOf(decision)) return false;
+  // The answer of an approval that others rejected is theirs.
+  if (own.decision === "approve" && now.status === "rejected") return true;
+  return hasAnswer(now, decision);
+}
+
+function hasAnswer(now: WholeApproval, decision: Decision): boolean {
   const { value, problems } = answerOf(now, decision);
   // As the database gives it back.
-  return !problems && isDeepStrictEqual(now.answer, parseStored(JSON.stringify(value ?? null)));
+  const given = parseStored(JSON.stringify(value ?? null));
+  return !problems && isDeepStrictEqual(approvedOf(now, now.answer), approvedOf(now, given));
+}
+
+/** What is approved: a tool call's arguments, if nobody changed them those of the model. */
+function approvedOf({ form }: WholeApproval, answer: Json): Json {
+  const toolCall = toolCallIn(form);
+  return toolCall ? (changedArguments(answer) ?? toolCall.arguments) : answer;
 }
 
 function checkedAnswer(approval: WholeApproval, decision: Decision): Json | undefined {
@@ -106,87 +143,125 @@ const commentOf = ({ comment }: Decision): string | null => comment ?? null;
 
 const STATUS = { approve: "approved", reject: "rejected" } as const;
 
-/** `soon`: the process that has the run in memory writes that it goes on. */
-type Decided = { approval: Approval; run: "running" | "soon" | "unchanged" };
+/** `waits`: for other decisions. `soon`: the process that has the run in memory writes that it goes on. */
+type Decided = { approval: Approval; run: "running" | "soon" | "unchanged" | "waits" };
+
+/** Undefined: the caller has decided so already. `given`: with the checked answer. */
+function decide(runs: Runs, caller: Acting, asked: WholeApproval, given: Decision): Promise<Decided | undefined> {
+  const { organizationId } = caller;
+  const { runId } = asked;
+  const month = partitionOf(runs.database, runId);
+  return runs.database.transaction(async (query) => {
+    // The run's row before the approval's, as the interpreter's writes do. From here on nobody else decides.
+    await query(`select from runs_${month} where id = $1 and organization_id = $2 for no key update`, [
+      runId,
+      organizationId,
+    ]);
+    const [row] = await query(
+      `select ${WHOLE_APPROVAL_COLUMNS} from approvals where organization_id = $1 and id = $2 for update`,
+      [organizationId, asked.id],
+    );
+    const approval = wholeApprovalFromRow(row!);
+    const now = new Date(runs.clock.now());
+    if (isRepeated(approval, caller, given)) return undefined;
+    if (approval.expiresAt && approval.expiresAt <= now) throw tooLate("open");
+    const isFirst = approval.decisions.length === 0;
+    if (given.decision === "approve" && !isFirst && !hasAnswer(approval, given)) throw answeredOtherwise();
+    const { isOverride } = isBound(approval) ? await lockAsked(query, caller, approval) : { isOverride: false };
+    const decision = { ...decisionOf(caller, given, now), isOverride };
+    const isClosing = given.decision === "reject" || approval.decisions.length + 1 >= approval.quorum;
+    const run = isClosing ? await closeIn(query, month, approval, now) : "waits";
+    return { approval: await write(query, caller, approval, { given, decision, isClosing, now }), run };
+  }, organizationId);
+}
+
+/** As they are now, and stay until the transaction ends. */
+async function lockAsked(query: Query, caller: Acting, approval: WholeApproval): Promise<{ isOverride: boolean }> {
+  const { scopes } = await lockRights(query, caller);
+  requireScope({ ...caller, scopes }, "approvals:decide");
+  return requireAsked(query, caller, approval);
+}
+
+const decisionOf = (caller: Caller, given: Decision, now: Date): Omit<KeptDecision, "isOverride"> => ({
+  ...actorOf(caller),
+  decision: given.decision,
+  comment: commentOf(given),
+  at: now.toISOString(),
+});
+
+type Writing = { given: Decision; decision: KeptDecision; isClosing: boolean; now: Date };
+
+/** With the first approval the answer stands: whoever else approves, approves that. */
+async function write(
+  query: Query,
+  caller: Acting,
+  { organizationId, id, runId, decisions, answer }: WholeApproval,
+  { given, decision, isClosing, now }: Writing,
+): Promise<Approval> {
+  const isAnswered = decisions.length > 0 && given.decision === "approve";
+  const text = isAnswered ? answer : given.answer;
+  const [row] = await query(
+    `update approvals set decisions = coalesce(decisions, '[]') || $3::jsonb, answer = $4,
+       status = case when $5 then $6 else status end, decided_at = case when $5 then $7::timestamptz end,
+       decided_by_kind = case when $5 then $8 end, decided_by_id = case when $5 then $9::uuid end,
+       comment = case when $5 then $10 end
+      where organization_id = $1 and id = $2
+      returning ${APPROVAL_COLUMNS}, ${appendEvent(11)}`,
+    [
+      organizationId,
+      id,
+      JSON.stringify([decision]),
+      text === undefined ? null : JSON.stringify(text),
+      isClosing,
+      STATUS[given.decision],
+      now,
+      decision.kind,
+      decision.id,
+      decision.comment,
+      ...eventValues(whoOf(caller), now.getTime(), {
+        action: "approval_decided",
+        subject: { kind: "approval", id },
+        detail: {
+          decision: given.decision,
+          runId: encodeId("run", runId),
+          ...(decision.isOverride && { isOverride: true }),
+        },
+      }),
+    ],
+  );
+  return approvalFromRow(row!);
+}
 
 /** Another question of the run that can still be decided. */
 const OTHERS = `select 1 from approvals
   where organization_id = $1 and run_id = $3 and id <> $2 and status = 'open' and (expires_at is null or expires_at > $4)`;
 
 /**
- * Locks the run's row before the approval's, as the interpreter's writes do. A paused run is `running` with its last
- * decision; one that is in memory says so itself, because its writes depend on the status that it wrote last.
+ * Makes the run due. A paused run is `running` with its last decision; one that is in memory says so itself, because its writes depend on
+ * the status that it wrote last.
  */
-async function decide(
-  runs: Runs,
-  caller: Acting,
-  approval: WholeApproval,
-  given: Decision,
-  answer: Json | undefined,
-): Promise<Decided | undefined> {
-  const { kind, id: decider } = actorOf(caller);
-  const { organizationId } = caller;
-  const now = new Date(runs.clock.now());
-  const which = [organizationId, approval.id, approval.runId, now];
-  const month = partitionOf(runs.database, approval.runId);
-  const [row] = await runs.database.query(
-    `with before as materialized (
-       select id, status = 'paused' and owner is null and not exists (${OTHERS}) as goes_on
-         from runs_${month} where id = $3 and organization_id = $1 for no key update),
-     r as (
-       update runs_${month} r set ${DUE_SQL},
-         status = case when goes_on then 'running' else r.status end, revision = r.revision + goes_on::int
-         from before
-        where r.id = before.id and r.id = $3 and r.organization_id = $1 and r.status in (${OPEN_STATUSES_SQL}) and exists (
-          select 1 from approvals
-           where organization_id = $1 and id = $2 and status = 'open' and (expires_at is null or expires_at > $4))
-        returning r.id, r.status, r.owner, goes_on)
-     update approvals set status = $5, decided_at = $4, decided_by_kind = $6, decided_by_id = $7, comment = $8, answer = $9
-      where organization_id = $1 and id = $2 and status = 'open' and run_id in (select id from r)
-      returning ${APPROVAL_COLUMNS}, (select status from r) as run_status, (select goes_on from r) as goes_on,
-        (select owner is not null from r) as is_owned, ${appendEvent(10)}`,
-    [
-      ...which,
-      STATUS[given.decision],
-      kind,
-      decider,
-      commentOf(given),
-      answer === undefined ? null : JSON.stringify(answer),
-      ...eventValues(whoOf(caller), now.getTime(), {
-        action: "approval_decided",
-        subject: { kind: "approval", id: approval.id },
-        detail: { decision: given.decision, runId: encodeId("run", approval.runId) },
-      }),
-    ],
-    organizationId,
-  );
-  if (!row) return undefined;
-  const decided = approvalFromRow(row);
-  if (row["goes_on"]) return { approval: decided, run: "running" };
-  if (row["run_status"] !== "paused") return { approval: decided, run: "unchanged" };
-  const { waits, goesOn } = await resumeUnlessOthersWait(runs, organizationId, month, which);
-  if (goesOn) return { approval: decided, run: "running" };
-  return { approval: decided, run: row["is_owned"] && !waits ? "soon" : "unchanged" };
-}
-
-/** Another decision may have been committed since the statement before began. `which`: as in `OTHERS`. */
-async function resumeUnlessOthersWait(
-  { database }: Runs,
-  organizationId: OrganizationId,
+async function closeIn(
+  query: Query,
   month: string,
-  which: unknown[],
-): Promise<{ waits: boolean; goesOn: boolean }> {
-  const [others] = await database.query(
-    `with o as materialized (select exists (${OTHERS}) as waits),
-     r as (
-       update runs_${month} set status = 'running', revision = revision + 1
-        where id = $3 and organization_id = $1 and status = 'paused' and owner is null and not (select waits from o)
-       returning id)
-     select waits, exists (select 1 from r) as goes_on from o`,
-    which,
-    organizationId,
+  { organizationId, id, runId }: WholeApproval,
+  now: Date,
+): Promise<Decided["run"]> {
+  const [row] = await query(
+    `with others as materialized (select exists (${OTHERS}) as wait)
+     update runs_${month} set ${DUE_SQL},
+       status = case when status = 'paused' and owner is null and not wait then 'running' else status end,
+       revision = revision + (status = 'paused' and owner is null and not wait)::int
+       from others
+      where id = $3 and organization_id = $1 and status in (${OPEN_STATUSES_SQL})
+      returning status, owner is not null as is_owned, wait`,
+    [organizationId, id, runId, now],
   );
-  return { waits: others!["waits"], goesOn: others!["goes_on"] };
+  // An open approval has an open run: both end in one statement.
+  if (!row) throw tooLate(undefined);
+  const { status, is_owned: isOwned, wait } = row;
+  if (wait) return "unchanged";
+  if (status === "running" && !isOwned) return "running";
+  return status === "paused" && isOwned ? "soon" : "unchanged";
 }
 
 /** The process that has the run may have ended meanwhile. */
@@ -201,6 +276,12 @@ async function nextChange(runs: Runs, runId: RunId): Promise<void> {
   using _late = runs.clock.at(runs.clock.now() + MAX_MS, resolve);
   await promise;
 }
+
+const answeredOtherwise = (): Error =>
+  conflict(
+    "changed_meanwhile",
+    "others approved another answer (`answer`), and all approve the same: approve that one, or reject",
+  );
 
 function tooLate(status: Approval["status"] | undefined): Error {
   if (status === "open") return conflict("wrong_state", "the approval has expired");

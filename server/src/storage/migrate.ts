@@ -12,6 +12,7 @@ import { refreshTokens } from "./migrations/0008-refresh-tokens.ts";
 import { mails } from "./migrations/0009-mails.ts";
 import { pinnedOperations } from "./migrations/0010-pinned-operations.ts";
 import { listening } from "./migrations/0011-listening.ts";
+import { assignedApprovals } from "./migrations/0012-assigned-approvals.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -26,6 +27,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0009-mails": mails,
   "0010-pinned-operations": pinnedOperations,
   "0011-listening": listening,
+  "0012-assigned-approvals": assignedApprovals,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

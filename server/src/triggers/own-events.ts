@@ -96,13 +96,16 @@ async function ofApproval(
   const approval = await readApproval(triggers.runs, allOf(organizationId), id);
   const agent = approval && (await triggers.agents.cache.agent(organizationId, approval.agentId));
   if (!approval || !agent) return undefined;
-  const { question, assignee, runId, expiresAt, createdAt } = approval;
+  const { question, assignee, assignees, quorum, dueAt, runId, expiresAt, createdAt } = approval;
   const data = {
     approvalId: encodeId("approval", id),
     runId: encodeId("run", runId),
     ...namesOf(agent),
     question,
     assignee,
+    assignees: [...(assignees ?? [])],
+    quorum,
+    dueAt: dueAt?.toISOString() ?? null,
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? null,
   };

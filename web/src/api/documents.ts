@@ -571,6 +571,8 @@ export type ApprovalFilter = {
   agentId?: Array<string> | null | undefined;
   /** Of any of these runs. */
   runId?: Array<string> | null | undefined;
+  /** `true`: those whose `assignees` name the caller, by e-mail or by role. An API key is nobody, and gets none. Other values select all. */
+  assignedToMe?: boolean | null | undefined;
 };
 
 /** Input of `decideApproval`. */

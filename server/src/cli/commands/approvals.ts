@@ -11,13 +11,19 @@ import { readInput, type FieldType } from "../line/run-input.ts";
 import { plainText, prettyJson, tableOf } from "../line/terminal.ts";
 
 type Options = ApiOptions & { json?: true };
-type ListOptions = Options & { first: number; agent?: string; run?: string; status: ApprovalStatus[] };
+type ListOptions = Options & { mine?: true; first: number; agent?: string; run?: string; status: ApprovalStatus[] };
 type DecideOptions = Options & { comment?: string; answer?: string };
 
+type Decision = { by: { name: string }; decision: string; comment: string | null; at: string; isOverride: boolean };
 type Approval = { id: string; status: ApprovalStatus; question: string; createdAt: string };
 type WholeApproval = Approval & {
   context: Json;
   assignee: string | null;
+  assignees: string[];
+  quorum: number;
+  decisions: Decision[];
+  dueAt: string | null;
+  escalatedAt: string | null;
   expiresAt: string | null;
   decidedAt: string | null;
   decidedBy: { name: string } | null;
@@ -36,11 +42,14 @@ const LIST = `query ($filter: ApprovalFilter, $first: Int!) {
 }`;
 const SHOW = `query ($id: ID!) {
   approval(id: $id) {
-    ${FIELDS} context assignee decidedAt decidedBy { kind id name } comment answer answerFields { ${FORM_FIELD} }
+    ${FIELDS} context assignee assignees quorum dueAt escalatedAt canDecide decidedAt decidedBy { kind id name } comment answer
+    decisions { by { kind id name } decision comment at isOverride } answerFields { ${FORM_FIELD} }
   }
 }`;
 const ANSWER_FIELDS = "query ($id: ID!) { approval(id: $id) { answerFields { name type } } }";
-const DECIDE = `mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { id status question comment decidedAt } }`;
+const DECIDE = `mutation ($input: DecideApprovalInput!) {
+  decideApproval(input: $input) { id status question comment decidedAt quorum decisions { decision } }
+}`;
 
 export function addApprovals(program: Command, line: CommandLine): void {
   const approvals = program.command("approvals").description("What runs ask people, through the server's API.");
@@ -48,6 +57,7 @@ export function addApprovals(program: Command, line: CommandLine): void {
   addApiOptions(addFirst(addCommand(approvals, "list", "Open approvals, newest first.")))
     .option("--agent <agent>", "only those of this agent: its handle, project/handle or id")
     .option("--run <id>", "only those of this run")
+    .option("--mine", "only those that name you, by e-mail or by role")
     .addOption(new Option("--status <status...>", "in one of these states").choices(STATUSES).default(["open"]))
     .action((options: ListOptions) => list(line, options));
   addApiOptions(addCommand(approvals, "show", "A question with its context and form.").addArgument(id)).action(
@@ -80,11 +90,12 @@ const TABLE_OF_ALL: Table<Approval> = {
 
 async function list(line: CommandLine, options: ListOptions): Promise<void> {
   const api = openApi(line, options);
-  const { agent, run, status, first } = options;
+  const { agent, run, status, first, mine } = options;
   const filter = {
     status,
     ...(agent !== undefined && { agentId: await findAgentId(api, agent) }),
     ...(run !== undefined && { runId: run }),
+    ...(mine && { assignedToMe: true }),
   };
   const { approvals } = await api.send<{ approvals: Page<Approval> }>(LIST, { filter, first });
   printPage(line, approvals, status.join() === "open" ? TABLE : TABLE_OF_ALL, options);
@@ -101,13 +112,17 @@ async function show(line: CommandLine, id: string, options: Options): Promise<vo
     ["run", `${approval.run.id} of ${approval.agent.handle}`],
     ["asked", minuteOf(approval.createdAt)],
     ["expires", approval.expiresAt && minuteOf(approval.expiresAt)],
-    ["assignee", approval.assignee],
+    ["assignee", approval.assignees.length > 0 ? approval.assignees.join(", ") : approval.assignee],
+    ["needs", approval.quorum > 1 ? `${approval.quorum} who approve` : null],
+    ["due", approval.dueAt && minuteOf(approval.dueAt)],
+    ["escalated", approval.escalatedAt && minuteOf(approval.escalatedAt)],
     ["decided", approval.decidedAt && minuteOf(approval.decidedAt)],
     ["by", approval.decidedBy && approval.decidedBy.name],
     ["comment", approval.comment],
   ];
   const known = facts.filter((fact): fact is [string, string] => fact[1] !== null);
   for (const row of tableOf(known.map(([name, value]) => [name, plainText(value)]))) terminal.print(row);
+  for (const decision of approval.decisions) terminal.print(sentenceOf(decision));
   for (const field of approval.answerFields) {
     terminal.print(
       `${field.required ? "needs" : "takes"} ${plainText(field.name)}=… (${field.type}): ${titleOf(field)}`,
@@ -115,6 +130,12 @@ async function show(line: CommandLine, id: string, options: Options): Promise<vo
   }
   if (approval.context !== null) terminal.print(prettyJson(approval.context));
   if (approval.answer !== null) terminal.print(`answer ${prettyJson(approval.answer)}`);
+}
+
+function sentenceOf({ by, decision, comment, at, isOverride }: Decision): string {
+  const place = isOverride ? ", in place of others" : "";
+  const why = comment === null ? "" : `: ${plainText(comment)}`;
+  return `${minuteOf(at)} ${plainText(by.name)} ${decision === "approve" ? "approved" : "rejected"}${place}${why}`;
 }
 
 async function decide(
@@ -135,9 +156,12 @@ async function decide(
       answer: await readInput(line, { text, pairs, option: "--answer" }, await fieldsOf(api, approvalId, pairs)),
     }),
   };
-  const { decideApproval: decided } = await api.send<{ decideApproval: Approval }>(DECIDE, { input });
-  if (options.json) line.terminal.printJson(decided);
-  else line.terminal.print(`${decided.id} is ${decided.status} (${plainText(decided.question)})`);
+  type Decided = Approval & { quorum: number; decisions: Pick<Decision, "decision">[] };
+  const { decideApproval: decided } = await api.send<{ decideApproval: Decided }>(DECIDE, { input });
+  if (options.json) return line.terminal.printJson(decided);
+  const given = decided.decisions.filter((one) => one.decision === "approve").length;
+  const stand = decided.status === "open" ? `open: ${given} of ${decided.quorum} have approved` : decided.status;
+  line.terminal.print(`${decided.id} is ${stand} (${plainText(decided.question)})`);
 }
 
 /** Asked for only where pairs must be read: a key that may only decide can't see the form. */

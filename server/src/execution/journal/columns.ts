@@ -151,6 +151,16 @@ export const APPROVAL_SHOWN = {
   decided_by_kind: nullable(text<ActorKind>()),
   decided_by_id: nullable(uuid<string>()),
   comment: nullable(text()),
+  /** Who may decide (run/assignment.ts); null: anyone with the scope. */
+  assignees: nullable(json()),
+  /** Users who may not. */
+  excluded: nullable(json()),
+  /** How many have to approve. */
+  quorum: int4(),
+  /** The decisions of people and keys so far, in their order. */
+  decisions: nullable(json()),
+  due_at: nullable(ms()),
+  escalated_at: nullable(ms()),
 };
 
 export const APPROVAL_PAYLOADS = { context: nullable(json()), form: nullable(json()), answer: nullable(json()) };

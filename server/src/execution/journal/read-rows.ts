@@ -1,5 +1,6 @@
 /** Turns PostgreSQL's rows into the types of `run.ts` and of the journal. */
 import { KINDS, kindsThatWaitFor, type KindName } from "../../definition/tasks/kinds.ts";
+import type { ActorKind } from "../../lib/actor.ts";
 import { parseStored, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { Row } from "../../storage/database.ts";
@@ -13,7 +14,16 @@ import {
   STEP_SHOWN,
   type StepRow,
 } from "./columns.ts";
-import type { Approval, HttpResponse, Run, RunError, Step, WholeApproval, WholeRun } from "../run/run.ts";
+import type {
+  Approval,
+  GivenDecision,
+  HttpResponse,
+  Run,
+  RunError,
+  Step,
+  WholeApproval,
+  WholeRun,
+} from "../run/run.ts";
 import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
 
 type Columns = Record<string, unknown>;
@@ -227,7 +237,33 @@ const baseApprovalFromRow = (row: Row): Omit<Approval, "context" | "form" | "ans
   decidedAt: row["decided_at"],
   decidedBy: row["decided_by_kind"] && { kind: row["decided_by_kind"], id: row["decided_by_id"] },
   comment: row["comment"],
+  assignees: row["assignees"],
+  excluded: row["excluded"],
+  quorum: row["quorum"],
+  decisions: decisionsFromRow(row),
+  dueAt: row["due_at"],
+  escalatedAt: row["escalated_at"],
 });
+
+/** A decision as the column has it. */
+export type KeptDecision = Omit<GivenDecision, "by" | "at"> & { kind: ActorKind; id: string | null; at: string };
+
+/** Of a decision before there was the column, the approval's own columns tell. */
+function decisionsFromRow(row: Row): GivenDecision[] {
+  const kept = row["decisions"] as KeptDecision[] | null;
+  if (kept)
+    return kept.map(({ kind, id, decision, comment, at, isOverride }) => ({
+      by: { kind, id },
+      decision,
+      comment,
+      at: new Date(at),
+      isOverride,
+    }));
+  if (!row["decided_by_kind"]) return [];
+  const decision = row["status"] === "approved" ? "approve" : "reject";
+  const by = { kind: row["decided_by_kind"], id: row["decided_by_id"] };
+  return [{ by, decision, comment: row["comment"], at: row["decided_at"], isOverride: false }];
+}
 
 export const approvalFromRow = (row: Row): Approval => ({
   ...baseApprovalFromRow(row),

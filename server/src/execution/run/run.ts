@@ -1,7 +1,7 @@
 /** Runs, steps, attempts and approvals as every edge sees them. Times are Dates, ids are UUIDs. */
 import type { ErrorFields } from "../../definition/workflow-error.ts";
 import type { Actor, ActorKind } from "../../lib/actor.ts";
-import type { AgentId, ApprovalId, IdRange, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
+import type { AgentId, ApprovalId, IdRange, OrganizationId, ProjectId, RunId, UserId } from "../../lib/ids.ts";
 import type { Reach } from "../../lib/reach.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { Payload } from "../../lib/json/json-text.ts";
@@ -101,6 +101,16 @@ export type Attempt = {
   finishedAt: Date | null;
 };
 
+/** What one of those who are asked has decided. */
+export type GivenDecision = {
+  by: Actor;
+  decision: "approve" | "reject";
+  comment: string | null;
+  at: Date;
+  /** By an owner or an admin, in place of those who are named. */
+  isOverride: boolean;
+};
+
 export type Approval = {
   id: ApprovalId;
   organizationId: OrganizationId;
@@ -111,7 +121,19 @@ export type Approval = {
   status: ApprovalStatus;
   question: string;
   context: Payload | null;
+  /** As the author wrote it: one of `assignees`, or a note that binds nobody. */
   assignee: string | null;
+  /** E-mails in lower case and roles as `role:editor`; null: anyone with the scope. */
+  assignees: readonly string[] | null;
+  /** Users who may not decide: those who started what is asked about. */
+  excluded: readonly UserId[] | null;
+  /** How many have to approve. */
+  quorum: number;
+  /** In their order. */
+  decisions: readonly GivenDecision[];
+  /** By when a decision is wanted: its reminder, its escalation or its expiry, whichever comes first. */
+  dueAt: Date | null;
+  escalatedAt: Date | null;
   /** A JSON schema, or a tool call (tool-call.ts). */
   form: Payload | null;
   expiresAt: Date | null;

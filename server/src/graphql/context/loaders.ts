@@ -41,6 +41,7 @@ import type { Within } from "../../lib/reach.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { Approval, Run, Step } from "../../execution/run/run.ts";
+import { queryFor, readPeople, type Person } from "../../runs/read/who-decides.ts";
 import { readDraftTexts } from "../../runs/run-draft-texts.ts";
 import { newestRunsOfEach } from "../../runs/read/list-runs.ts";
 import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../../runs/read/read.ts";
@@ -87,6 +88,7 @@ export class Loaders {
   #project: Loader<ProjectId, Project> | undefined;
   #userName: Loader<UserId, string> | undefined;
   #memberEmail: Loader<UserId, string | null> | undefined;
+  #person: Loader<UserId, Person | null> | undefined;
   #keyName: Loader<ApiKeyId, string> | undefined;
   #versionOfRun: Loader<RunId, VersionKey | null> | undefined;
   #draftText: Loader<RunId, string | null> | undefined;
@@ -185,6 +187,15 @@ export class Loaders {
   get memberEmail(): Loader<UserId, string | null> {
     return (this.#memberEmail ??= batched("User", async (ids) => {
       const found = await memberEmails(this.#rooms.auth, this.#organizationId, ids);
+      return new Map(ids.map((id) => [id, found.get(id) ?? null]));
+    }));
+  }
+
+  /** A member's role and e-mail; null of somebody who is none. */
+  get person(): Loader<UserId, Person | null> {
+    return (this.#person ??= batched("User", async (ids) => {
+      const query = queryFor(this.#rooms.runs.database, this.#within);
+      const found = await readPeople(query, this.#organizationId, ids);
       return new Map(ids.map((id) => [id, found.get(id) ?? null]));
     }));
   }

@@ -2,7 +2,8 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { encodeId } from "../../lib/ids.ts";
-import { canDecide, decideApproval } from "../../runs/decide-approval.ts";
+import { decideApproval } from "../../runs/decide-approval.ts";
+import { canDecide, isBound, namesOf, queryFor, readPerson } from "../../runs/read/who-decides.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
 import type { Approval } from "../../execution/run/run.ts";
@@ -17,6 +18,7 @@ import type { Enums } from "../builder/enums.ts";
 
 export function addApprovals(builder: Builder, enums: Enums): void {
   addToolCall(builder);
+  addDecision(builder, enums);
   addApproval(builder, enums);
   addConnection(builder, "Approval");
   addQueries(builder, enums);
@@ -55,6 +57,22 @@ function addToolCall(builder: Builder): void {
   });
 }
 
+function addDecision(builder: Builder, enums: Enums): void {
+  builder.objectType("ApprovalDecision", {
+    description: "A decision of one of those who are asked.",
+    fields: (t) => ({
+      by: t.expose("by", { scope: "inherited", type: "Actor", description: "Who decided." }),
+      decision: t.expose("decision", { scope: "inherited", type: enums.Decision, description: "The decision." }),
+      comment: t.exposeString("comment", { scope: "inherited", nullable: true, description: "The comment on it." }),
+      at: t.expose("at", { scope: "inherited", type: "DateTime", description: "When." }),
+      isOverride: t.exposeBoolean("isOverride", {
+        scope: "inherited",
+        description: "Whether an owner or an admin decided in place of those who are named.",
+      }),
+    }),
+  });
+}
+
 function addApproval(builder: Builder, enums: Enums): void {
   builder.objectType("Approval", {
     description: "An approval: a question to a person. The run waits until it is decided.",
@@ -78,7 +96,38 @@ function addApproval(builder: Builder, enums: Enums): void {
       assignee: t.exposeString("assignee", {
         scope: "inherited",
         nullable: true,
-        description: "Who should decide, in the words of the definition.",
+        description:
+          "Who should decide, in the words of the definition: one of `assignees`, or a note if it is neither an e-mail nor a role.",
+      }),
+      assignees: t.field({
+        scope: "inherited",
+        type: ["String"],
+        description:
+          "Who may decide: e-mails of members, and roles as `role:editor`. Empty: anyone with the scope `approvals:decide`. Owners and admins may decide in place of those who are named.",
+        resolve: ({ assignees }) => [...(assignees ?? [])],
+      }),
+      quorum: t.exposeInt("quorum", {
+        scope: "inherited",
+        description: "How many have to approve. One rejection rejects.",
+      }),
+      decisions: t.field({
+        scope: "inherited",
+        type: ["ApprovalDecision"],
+        description: "What was decided so far, in this order. With a quorum, there may be some while it is open.",
+        resolve: ({ decisions }) => [...decisions],
+      }),
+      dueAt: t.expose("dueAt", {
+        scope: "inherited",
+        type: "DateTime",
+        nullable: true,
+        description:
+          "By when a decision is wanted: when it is reminded of, escalated or expires, whichever comes first. Null if none of them is set.",
+      }),
+      escalatedAt: t.expose("escalatedAt", {
+        scope: "inherited",
+        type: "DateTime",
+        nullable: true,
+        description: "When it was escalated: others may decide it as well since then. Null if it was not.",
       }),
       form: t.field({
         scope: "runs:read",
@@ -133,8 +182,13 @@ function addApproval(builder: Builder, enums: Enums): void {
       canDecide: t.boolean({
         scope: "inherited",
         description:
-          "Whether the caller can decide it now: it is open, has not expired, and the caller has the scope `approvals:decide`.",
-        resolve: (approval, _, context) => canDecide(approval, callerOf(context), context.clock.now()),
+          "Whether the caller can decide it now: it is open, has not expired, the caller has the scope `approvals:decide`, is one of those who may decide, and has not yet.",
+        resolve: async (approval, _, context) => {
+          const caller = callerOf(context);
+          const asksWho = approval.status === "open" && isBound(approval) && caller.credential.kind === "user";
+          const person = asksWho ? await context.loaders.person(caller.user.id) : null;
+          return canDecide(approval, caller, person ?? undefined, context.clock.now());
+        },
       }),
       createdAt: t.expose("createdAt", {
         scope: "inherited",
@@ -157,7 +211,7 @@ function addApproval(builder: Builder, enums: Enums): void {
         scope: "inherited",
         type: "Actor",
         nullable: true,
-        description: "Who decided it. Null if nobody did.",
+        description: "Who decided it, with a quorum the last one. Null if nobody did, or others are still needed.",
       }),
       comment: t.exposeString("comment", {
         scope: "inherited",
@@ -180,6 +234,12 @@ export async function findApproval(context: Context, id: string): Promise<Approv
   return requireFound("approval", await readApproval(context.runs, callerOf(context), idOf("approval", id)));
 }
 
+async function ownNames(context: Context): Promise<string[]> {
+  const caller = callerOf(context);
+  const person = await readPerson(queryFor(context.runs.database, caller), caller);
+  return person ? namesOf(person) : [];
+}
+
 const APPROVALS = listById("approvals", "approval");
 
 function addQueries(builder: Builder, enums: Enums): void {
@@ -191,6 +251,11 @@ function addQueries(builder: Builder, enums: Enums): void {
       projectId: t.idList({ required: false, description: "Of agents in any of these projects." }),
       agentId: t.idList({ required: false, description: "Of any of these agents." }),
       runId: t.idList({ required: false, description: "Of any of these runs." }),
+      assignedToMe: t.boolean({
+        required: false,
+        description:
+          "`true`: those whose `assignees` name the caller, by e-mail or by role. An API key is nobody, and gets none. Other values select all.",
+      }),
     }),
   });
   builder.queryField("approval", (t) =>
@@ -222,14 +287,15 @@ function addQueries(builder: Builder, enums: Enums): void {
         ...pageArguments(builder),
       },
       resolve: async (_, { filter, direction, ...page }, context) => {
-        const { status, projectId, agentId, runId } = filter ?? {};
+        const { status, projectId, agentId, runId, assignedToMe } = filter ?? {};
+        const caller = callerOf(context);
         const wanted = {
           ...(status && { status: listOf(status, "filter.status") }),
           ...optionalIds("projectId", "project", projectId, "filter"),
           ...optionalIds("agentId", "agent", agentId, "filter"),
           ...optionalIds("runId", "run", runId, "filter"),
+          ...(assignedToMe === true && { assignedTo: await ownNames(context) }),
         };
-        const caller = callerOf(context);
         await checkFilter(context, caller, wanted);
         return connect(APPROVALS, page, (request) =>
           listApprovals(context.runs, caller, wanted, request, direction ?? "desc"),
@@ -261,7 +327,7 @@ function addDecide(builder: Builder, enums: Enums): void {
       isUrgent: true,
       type: "Approval",
       description:
-        "Decides an approval, and its run continues. Only the first decision counts: a different one is CONFLICT, and repeating it as the same caller returns the same result.",
+        "Decides an approval, and its run continues. With a `quorum`, others may still have to approve: all approve the same answer, and one rejection rejects. FORBIDDEN with the reason `not_assigned` to those who are not asked. Once it is decided, a different decision is CONFLICT; repeating one's own returns the same result.",
       args: { input: t.arg({ type: input, description: "Input of `decideApproval`." }) },
       resolve: (_, { input: { approvalId, decision, comment, answer } }, context) =>
         decideApproval(context.runs, actingOf(context), {

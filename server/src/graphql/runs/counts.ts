@@ -1,4 +1,5 @@
 /** Numbers instead of lists: how many runs, and how much is open. */
+import { readDecider } from "../../runs/read/who-decides.ts";
 import { watchBadges } from "../../runs/watch/watch-badges.ts";
 import { countRuns } from "../../runs/read/count-runs.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -46,7 +47,7 @@ function addBadges(builder: Builder): void {
       openRuns: t.exposeInt("openRuns", { scope: "inherited", description: "Runs that have not ended." }),
       openApprovals: t.exposeInt("openApprovals", {
         scope: "inherited",
-        description: "Approvals that wait for a decision.",
+        description: "Open approvals that the caller may decide (`Approval.canDecide`).",
       }),
     }),
   });
@@ -64,9 +65,12 @@ function addBadges(builder: Builder): void {
       scope: "runs:read",
       narrowedKeys: true,
       type: "Badges",
-      description: "How many runs and approvals are open.",
+      description: "How many runs are open, and how many approvals wait for the caller.",
       args: ofProject,
-      resolve: async (_, { projectId }, context) => context.runs.badgeCounts.add(await projectOf(context, projectId)),
+      resolve: async (_, { projectId }, context) => {
+        const of = await projectOf(context, projectId);
+        return context.runs.badgeCounts.add({ ...of, decider: await readDecider(context.runs.database, of.within) });
+      },
     }),
   );
   builder.subscriptionField("badgesChanged", (t) =>
@@ -75,7 +79,7 @@ function addBadges(builder: Builder): void {
       narrowedKeys: true,
       type: "Badges",
       description:
-        "Sends how many runs and approvals are open, at once and whenever the numbers change, at most every 250 ms. Never completes.",
+        "Sends how many runs are open and how many approvals wait for the caller, at once and whenever the numbers change, at most every 250 ms. Never completes.",
       args: ofProject,
       subscribe: async (_, { projectId: text }, context) => {
         const { within, projectId } = await projectOf(context, text);

@@ -36,6 +36,16 @@ export const EXECUTION = {
     bounds: "runs started by runs",
     test: ["test/operations-runs.test.ts", "runs start runs 16 deep, one that starts itself too"],
   },
+  approvalAssignees: {
+    value: 20,
+    bounds: "e-mails and roles that an approval is assigned to, with those that it is escalated to",
+    test: ["test/approvals-bind.test.ts", "an approval has 20 assignees and a quorum of 10, and not one more"],
+  },
+  approvalQuorum: {
+    value: 10,
+    bounds: "people who have to approve",
+    test: ["test/approvals-bind.test.ts", "an approval has 20 assignees and a quorum of 10, and not one more"],
+  },
   errorCharacters: {
     value: 10_000,
     bounds: "each text of a run's error",

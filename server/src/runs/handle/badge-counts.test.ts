@@ -11,7 +11,7 @@ function slowDatabase(): { database: Database; begun: string[]; endOne: () => Pr
   const hot = async (_name: string, _text: string, [organization, project]: unknown[]): Promise<object[]> => {
     begun.push([organization, project].join(" ").trim());
     await new Promise<void>((resolve) => ends.push(resolve));
-    return [{ runs: begun.length, approvals: 0 }];
+    return [{ count: begun.length }];
   };
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   return {
@@ -31,8 +31,9 @@ const project = (number: number): ProjectId => `project-${number}` as ProjectId;
 test("an organization waits for one count of another's hundred projects, not for all", async () => {
   const { database, begun, endOne } = slowDatabase();
   const counts = createBadgeCounts(database);
-  for (let number = 0; number < 100; number++) void counts.add({ within: allOf(large!), projectId: project(number) });
-  const answer = counts.add({ within: allOf(small!), projectId: undefined });
+  for (let number = 0; number < 100; number++)
+    void counts.add({ within: allOf(large!), projectId: project(number), decider: null });
+  const answer = counts.add({ within: allOf(small!), projectId: undefined, decider: null });
   await endOne();
   await endOne();
   expect(await answer).toEqual({ openRuns: 2, openApprovals: 0 });
@@ -42,7 +43,7 @@ test("an organization waits for one count of another's hundred projects, not for
 test("what is asked for before a count begins shares it; what is asked for later gets one of its own", async () => {
   const { database, begun, endOne } = slowDatabase();
   const counts = createBadgeCounts(database);
-  const wanted = { within: allOf(small!), projectId: undefined };
+  const wanted = { within: allOf(small!), projectId: undefined, decider: null };
   const early = Array.from({ length: 50 }, () => counts.add(wanted));
   await new Promise((resolve) => setImmediate(resolve));
   const late = Array.from({ length: 50 }, () => counts.add(wanted));
@@ -58,7 +59,7 @@ test("who reaches something else gets a count of their own", async () => {
   const counts = createBadgeCounts(database);
   const reach = (id: string) => ({ projectIds: [], agentIds: [id as AgentId], shownProjectIds: [] });
   const of = [undefined, reach("one"), reach("other")].map((one) =>
-    counts.add({ within: { organizationId: small!, reach: one }, projectId: undefined }),
+    counts.add({ within: { organizationId: small!, reach: one }, projectId: undefined, decider: null }),
   );
   for (let count = 0; count < 3; count++) await endOne();
   expect((await Promise.all(of)).map(({ openRuns }) => openRuns)).toEqual([1, 2, 3]);

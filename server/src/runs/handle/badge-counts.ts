@@ -1,15 +1,23 @@
-/** How much waits for somebody: open runs and open approvals, for the numbers beside a menu. */
-import type { ProjectId } from "../../lib/ids.ts";
+/** How much waits: open runs, and the open approvals that a caller may decide, for the numbers beside a menu. */
+import type { ProjectId, UserId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Within } from "../../lib/reach.ts";
 import { isFinal, RUN_STATUSES } from "../../execution/run/states.ts";
 import { Batch } from "../../storage/batch.ts";
 import type { Database, Row } from "../../storage/database.ts";
 
+/** Who would decide (who-decides.ts). */
+export type Decider =
+  | { kind: "key" }
+  /** `names`: as assignees name them. */
+  | { kind: "user"; id: UserId; names: readonly string[]; mayOverride: boolean };
+
 /** Each at most `LIMITS.counted`: so many, or more. */
 export type Badges = { openRuns: number; openApprovals: number };
 
-type Wanted = { within: Within; projectId: ProjectId | undefined };
+type Place = { within: Within; projectId: ProjectId | undefined };
+/** `decider`: who would decide; null: the caller may decide nothing. */
+type Wanted = Place & { decider: Decider | null };
 /** Counts what is committed at the time of the call, or later. */
 export type BadgeCounts = { add(wanted: Wanted): Promise<Badges> };
 
@@ -18,9 +26,27 @@ export type BadgeCounts = { add(wanted: Wanted): Promise<Badges> };
  * organization are open, each of its projects takes 100 ms, and another organization waits for one of them, not for all.
  */
 export function createBadgeCounts(database: Database): BadgeCounts {
+  const runs = shared(database, countRuns);
+  const approvals = shared(database, countApprovals);
+  return {
+    async add({ within, projectId, decider }) {
+      const place = { within, projectId };
+      const [openRuns, openApprovals] = await Promise.all([
+        runs(place),
+        decider === null ? 0 : approvals({ ...place, decider }),
+      ]);
+      return { openRuns, openApprovals };
+    },
+  };
+}
+
+function shared<Counted extends Place>(
+  database: Database,
+  count: (database: Database, wanted: Counted) => Promise<number>,
+): (wanted: Counted) => Promise<number> {
   /** Asked for, and not begun. */
-  const waiting = new Map<string, Promise<Badges>>();
-  const counts = new Batch<Wanted, Badges>({
+  const waiting = new Map<string, Promise<number>>();
+  const counts = new Batch<Counted, number>({
     id: keyOf,
     organizationId: ({ within }) => within.organizationId,
     bytes: () => 0,
@@ -31,32 +57,40 @@ export function createBadgeCounts(database: Database): BadgeCounts {
       return [await count(database, wanted!)];
     },
   });
-  return {
-    add(wanted) {
-      const key = keyOf(wanted);
-      const known = waiting.get(key);
-      if (known) return known;
-      const counted = counts.add(wanted);
-      waiting.set(key, counted);
-      return counted;
-    },
+  return (wanted) => {
+    const key = keyOf(wanted);
+    const known = waiting.get(key);
+    if (known) return known;
+    const counted = counts.add(wanted);
+    waiting.set(key, counted);
+    return counted;
   };
 }
 
-const keyOf = ({ within: { organizationId, reach }, projectId }: Wanted): string =>
-  JSON.stringify([organizationId, projectId, reach]);
+const keyOf = ({ within: { organizationId, reach }, projectId, ...rest }: Place): string =>
+  JSON.stringify([organizationId, projectId, reach, rest]);
 
-/**
- * The open runs of a project, or of what a key reaches, are looked for among the organization's: PostgreSQL has an index of
- * states, not of a project's states.
- */
-async function count(database: Database, { within: { organizationId, reach }, projectId }: Wanted): Promise<Badges> {
+type Placing = { values: unknown[]; place: string | undefined; ofProject: string; inReach: string };
+
+function placing({ within: { organizationId, reach }, projectId }: Place): Placing {
   const values: unknown[] = [organizationId];
   const place = projectId && `$${values.push(projectId)}`;
   const ofProject = place ? ` and project_id = ${place}` : "";
   const inReach = reach
     ? ` and (project_id = any ($${values.push(reach.projectIds)}::uuid[]) or agent_id = any ($${values.push(reach.agentIds)}::uuid[]))`
     : "";
+  return { values, place, ofProject, inReach };
+}
+
+const nameOf = (what: string, { within, projectId }: Place): string =>
+  `${what}${projectId ? "_of_project" : ""}${within.reach ? "_in_reach" : ""}`;
+
+/**
+ * The open runs of a project, or of what a key reaches, are looked for among the organization's: PostgreSQL has an index of
+ * states, not of a project's states.
+ */
+async function countRuns(database: Database, wanted: Place): Promise<number> {
+  const { values, ofProject, inReach } = placing(wanted);
   // Literals, and an order that only one index has: planned-lists.ts says why.
   const open = RUN_STATUSES.filter((status) => !isFinal(status)).map(
     (
@@ -64,17 +98,38 @@ async function count(database: Database, { within: { organizationId, reach }, pr
     ) => `(select 1 from runs where organization_id between $1 and $1 and status = '${status}'${ofProject}${inReach}
       order by organization_id, id desc limit ${LIMITS.counted})`,
   );
-  const approvals = place
-    ? `organization_id = $1 and project_id between ${place} and ${place} and status = 'open'${inReach} order by project_id, id`
-    : `organization_id = $1${inReach} and status between 'open' and 'open' order by status, id`;
   const [row] = await database.hot(
-    `badges${projectId ? "_of_project" : ""}${reach ? "_in_reach" : ""}`,
-    `select
-       (select count(*)::integer from (${open.join(" union all ")} limit ${LIMITS.counted}) as open_ones) as runs,
-       (select count(*)::integer from (select 1 from approvals where ${approvals} limit ${LIMITS.counted}) as open_ones) as approvals`,
+    nameOf("open_runs", wanted),
+    `select count(*)::integer as count from (${open.join(" union all ")} limit ${LIMITS.counted}) as open_ones`,
     values,
-    organizationId,
+    wanted.within.organizationId,
   );
-  const { runs, approvals: asked } = row as Row;
-  return { openRuns: runs, openApprovals: asked };
+  return (row as Row)["count"];
+}
+
+/** By the rule of who-decides.ts. */
+async function countApprovals(database: Database, wanted: Place & { decider: Decider }): Promise<number> {
+  const { values, place, inReach } = placing(wanted);
+  const { decider } = wanted;
+  const isFree = "excluded is null and quorum = 1 and assignees is null";
+  let mine = isFree;
+  if (decider.kind === "user") {
+    const me = values.push(decider.id);
+    const own = values.push(JSON.stringify([{ kind: "user", id: decider.id }]));
+    const named = decider.mayOverride
+      ? ""
+      : ` and (assignees is null or assignees ?| $${values.push(decider.names)}::text[])`;
+    mine = `(excluded is null or not excluded ? $${me}::text)${named} and (decisions is null or not decisions @> $${own}::jsonb)`;
+  }
+  const open = place
+    ? `organization_id = $1 and project_id between ${place} and ${place} and status = 'open'${inReach} and ${mine} order by project_id, id`
+    : `organization_id = $1${inReach} and status between 'open' and 'open' and ${mine} order by status, id`;
+  const who = decider.kind === "key" ? "key" : decider.mayOverride ? "overseer" : "user";
+  const [row] = await database.hot(
+    nameOf(`open_approvals_of_${who}`, wanted),
+    `select count(*)::integer as count from (select 1 from approvals where ${open} limit ${LIMITS.counted}) as open_ones`,
+    values,
+    wanted.within.organizationId,
+  );
+  return (row as Row)["count"];
 }

@@ -16,6 +16,8 @@ export type ApprovalFilter = {
   projectId?: readonly ProjectId[];
   agentId?: readonly AgentId[];
   runId?: readonly RunId[];
+  /** Whose assignees have any of these names. */
+  assignedTo?: readonly string[];
   /** Besides all others. */
   among?: Reach;
 };
@@ -37,9 +39,36 @@ export async function listApprovals(
   if (Object.values(filter).some((list) => Array.isArray(list) && list.length === 0))
     return { items: [], hasNextPage: false };
   const bounds = direction === "asc" ? [after ?? NO_ID, ABOVE_ALL_IDS] : [NO_ID, after ?? ABOVE_ALL_IDS];
-  const { name, text, values } = statement(filter, direction);
+  const { name, text, values } = (filter.assignedTo ? statementOfAssigned : statement)(filter, direction);
   const rows = await runs.database.hot(name, text, [organizationId, ...bounds, first + 1, ...values], organizationId);
   return pageOf(rows.map(approvalFromRow), first);
+}
+
+/** All that name somebody are found by the index of assignees, and sorted. */
+function statementOfAssigned({ assignedTo, among, ...filter }: ApprovalFilter, direction: SortDirection): Statement {
+  const values: unknown[] = [assignedTo];
+  const placeOf = (value: unknown): string => `$${4 + values.push(value)}`;
+  const conditions = ["id > $2 and id < $3"];
+  let name = `approvals_assigned_${direction}`;
+  for (const [key, column, type] of COLUMNS) {
+    if (filter[key] === undefined) continue;
+    conditions.push(`${column} = any (${placeOf(filter[key])}::${type}[])`);
+    name += `_${key}`;
+  }
+  if (among) {
+    const project = `project_id = any (${placeOf(among.projectIds)}::uuid[])`;
+    conditions.push(`(${project} or agent_id = any (${placeOf(among.agentIds)}::uuid[]))`);
+    name += "_among";
+  }
+  // The index has the organization within its keys. Materialized, or the planner would prefer an index that has only that.
+  const text = `with assigned as materialized (
+      select id, run_id, agent_id, project_id, status from approvals
+       where assignees is not null
+         and approval_keys(organization_id, assignees) && array(select $1::uuid || ' ' || name from unnest($5::text[]) name))
+    select ${APPROVAL_COLUMNS} from approvals where organization_id = $1 and id in (
+      select id from assigned where ${conditions.join(" and ")} order by id ${direction} limit $4)
+    order by id ${direction}`;
+  return { name, text, values };
 }
 
 /** The most telling comes first: its index is read. */

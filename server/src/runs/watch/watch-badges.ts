@@ -1,10 +1,11 @@
-/** `badgesChanged`: the numbers of open runs and approvals, whenever they change. */
+/** `badgesChanged`: the numbers of open runs and of approvals to decide, whenever they change. */
+import type { Caller } from "../../auth/caller.ts";
 import { every, until } from "../../lib/clock.ts";
 import type { ProjectId } from "../../lib/ids.ts";
-import type { Within } from "../../lib/reach.ts";
 import { Wakeup, stream } from "../../realtime/stream.ts";
 import type { Badges } from "../handle/badge-counts.ts";
 import type { Runs } from "../handle/runs.ts";
+import { readDecider } from "../read/who-decides.ts";
 
 const UPDATE_MS = 250;
 /** Notices from another process may be lost. */
@@ -13,7 +14,7 @@ const LOOK_MS = 10_000;
 /** The present ones, then whenever they differ from the last. */
 export function watchBadges(
   runs: Runs,
-  within: Within,
+  within: Caller,
   projectId: ProjectId | undefined,
   signal: AbortSignal,
 ): AsyncIterableIterator<Badges> {
@@ -37,7 +38,11 @@ export function watchBadges(
   return stream(signal, sources, async function* (ended) {
     let last: Badges | undefined;
     while (await wakeup.wait(ended)) {
-      const now = await runs.badgeCounts.add({ within, projectId });
+      const now = await runs.badgeCounts.add({
+        within,
+        projectId,
+        decider: await readDecider(runs.database, within),
+      });
       if (now.openRuns !== last?.openRuns || now.openApprovals !== last.openApprovals) yield (last = now);
       await until(runs.clock, runs.clock.now() + UPDATE_MS, ended).catch(() => {});
     }
