@@ -100,7 +100,7 @@ function hasAnswer(now: WholeApproval, decision: Decision): boolean {
   return !problems && isDeepStrictEqual(approvedOf(now, now.answer), approvedOf(now, given));
 }
 
-/** What is approved: a tool call's arguments, if nobody changed them those of the model. */
+/** The thing that is approved: a tool call's arguments, if nobody changed them those of the model. */
 function approvedOf({ form }: WholeApproval, answer: Json): Json {
   const toolCall = toolCallIn(form);
   return toolCall ? (changedArguments(answer) ?? toolCall.arguments) : answer;
@@ -175,7 +175,7 @@ function decide(runs: Runs, caller: Acting, asked: WholeApproval, given: Decisio
   }, organizationId);
 }
 
-/** As they are now, and stay until the transaction ends. */
+/** Reads their rights as they are now; they stay so until the transaction ends. */
 async function lockAsked(query: Query, caller: Acting, approval: WholeApproval): Promise<{ isOverride: boolean }> {
   const { scopes } = await lockRights(query, caller);
   requireScope({ ...caller, scopes }, "approvals:decide");
@@ -191,7 +191,7 @@ const decisionOf = (caller: Caller, given: Decision, now: Date): Omit<KeptDecisi
 
 type Writing = { given: Decision; decision: KeptDecision; isClosing: boolean; now: Date };
 
-/** With the first approval the answer stands: whoever else approves, approves that. */
+/** Adds the decision. The answer of the first approval stands: others approve the same. */
 async function write(
   query: Query,
   caller: Acting,

@@ -107,7 +107,7 @@ function quorumRule(found: Found, lint: Lint): void {
   const asked: Json = valueAt(lint.root, path.slice(0, -1)) ?? null;
   const people = isObject(asked) ? writtenPeople(asked) : undefined;
   if (people === undefined || (value as number) <= people) return;
-  const message = `${value} have to approve, and only ${people === 1 ? "one person is" : `${people} people are`} asked`;
+  const message = `${value as number} have to approve, and only ${people === 1 ? "one person is" : `${people} people are`} asked`;
   lint.report({ path, at: "value", message });
 }
 

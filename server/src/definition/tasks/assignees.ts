@@ -15,7 +15,7 @@ export const tidyAssignee = (text: string): string => text.trim().toLowerCase();
 
 export const isRole = (assignee: string): boolean => assignee.startsWith(ROLE);
 
-/** What is wrong with it, for a sentence; undefined: nothing. */
+/** The problem with it, as a sentence; undefined: none. */
 export function assigneeProblem(text: string): string | undefined {
   const assignee = tidyAssignee(text);
   if (isRole(assignee)) {

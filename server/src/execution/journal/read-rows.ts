@@ -248,7 +248,7 @@ const baseApprovalFromRow = (row: Row): Omit<Approval, "context" | "form" | "ans
 /** A decision as the column has it. */
 export type KeptDecision = Omit<GivenDecision, "by" | "at"> & { kind: ActorKind; id: string | null; at: string };
 
-/** Of a decision before there was the column, the approval's own columns tell. */
+/** A decision from before there was the column is in the approval's own columns. */
 function decisionsFromRow(row: Row): GivenDecision[] {
   const kept = row["decisions"] as KeptDecision[] | null;
   if (kept)

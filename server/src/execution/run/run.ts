@@ -101,7 +101,7 @@ export type Attempt = {
   finishedAt: Date | null;
 };
 
-/** What one of those who are asked has decided. */
+/** The decision of one of those who are asked. */
 export type GivenDecision = {
   by: Actor;
   decision: "approve" | "reject";

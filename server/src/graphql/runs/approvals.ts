@@ -25,6 +25,9 @@ export function addApprovals(builder: Builder, enums: Enums): void {
   addDecide(builder, enums);
 }
 
+/** As many as most approvals have: the names of more are read together. */
+const DECISIONS_COUNTED = { cost: { most: 3 } };
+
 /** Its form, or the tool call in its place. */
 const readForm = (context: Context, { id, form }: Approval): ReturnType<typeof readPayload> =>
   readPayload(context, form, { of: "approval", id, column: "form" });
@@ -113,6 +116,7 @@ function addApproval(builder: Builder, enums: Enums): void {
       decisions: t.field({
         scope: "inherited",
         type: ["ApprovalDecision"],
+        extensions: DECISIONS_COUNTED,
         description: "What was decided so far, in this order. With a quorum, there may be some while it is open.",
         resolve: ({ decisions }) => [...decisions],
       }),

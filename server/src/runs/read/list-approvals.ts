@@ -16,7 +16,7 @@ export type ApprovalFilter = {
   projectId?: readonly ProjectId[];
   agentId?: readonly AgentId[];
   runId?: readonly RunId[];
-  /** Whose assignees have any of these names. */
+  /** Names, any of which is among the assignees. */
   assignedTo?: readonly string[];
   /** Besides all others. */
   among?: Reach;

@@ -63,7 +63,7 @@ export async function readPeople(
   );
 }
 
-/** Of whom badges count what they may decide; null: nothing. */
+/** The one for whom badges count what they may decide; null: nothing. */
 export async function readDecider(database: Database, caller: Caller): Promise<Decider | null> {
   if (!caller.scopes.has("approvals:decide")) return null;
   if (caller.credential.kind === "key") return { kind: "key" };
