@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { JsonObject } from "../lib/json/json.ts";
 import { prepareApproval } from "./question.ts";
 
 const form = (field: object) => ({ type: "object", properties: { amount: field } }) as never;
@@ -12,10 +13,27 @@ test("what a definition asks is taken over, null is as if it were not there", ()
       form: form({ type: "number", default: 7 }),
       timeout: "PT1H",
     }),
-  ).toEqual({ question: "Pay?", context: { a: 1 }, form: form({ type: "number", default: 7 }), timeout: "PT1H" });
+  ).toEqual({
+    question: "Pay?",
+    context: { a: 1 },
+    form: form({ type: "number", default: 7 }),
+    timeout: "PT1H",
+    assignees: null,
+    excludesStarter: false,
+    quorum: 1,
+  });
   expect(prepareApproval({ question: "Pay?", form: form({ type: "number", default: null }) }).form).toEqual(
     form({ type: "number" }),
   );
+});
+
+test("an e-mail or a role as the assignee binds with the assignees, each once and in lower case; another text is a note", () => {
+  const asked = (values: JsonObject) => prepareApproval({ question: "Pay?", ...values }).assignees;
+  expect(asked({ assignee: "Ada@Example.org", assignees: ["role:editor", " ada@example.org "] })).toEqual([
+    "ada@example.org",
+    "role:editor",
+  ]);
+  expect(asked({ assignee: "The finance team" })).toBeNull();
 });
 
 test.each([

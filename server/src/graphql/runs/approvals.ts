@@ -25,7 +25,7 @@ export function addApprovals(builder: Builder, enums: Enums): void {
   addDecide(builder, enums);
 }
 
-/** As many as most approvals have: the names of more are read together. */
+/** Most approvals have no more decisions, and the names of all are read together. */
 const DECISIONS_COUNTED = { cost: { most: 3 } };
 
 /** Its form, or the tool call in its place. */
