@@ -208,7 +208,7 @@ describe("a mapping", () => {
     ["is empty", "${ }", "it is empty"],
     ["is no expression", "{a: ", "does not compile"],
     ["calls what jq does not know", "{a: nothing(.)}", "does not compile"],
-    ["refers to what is not there", "{a: $secrets.x}", "$secrets can stand in authentication only"],
+    ["refers to what is not there", "{a: $secrets.x}", "$secrets can stand only in the endpoint"],
     ["refers to another name", "{a: $evnt.id}", "$evnt is not known"],
     ["has NUL in a text", '{a: "\0"}', "must not contain NUL or lone surrogates"],
     ["has a lone surrogate in a comment", ". # \ud800", "must not contain NUL or lone surrogates"],

@@ -1,18 +1,14 @@
 /** Secrets over the wire: set, listed, used in calls to real servers on loopback, and found nowhere. */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createLog } from "../server/src/lib/log/log.ts";
-import { connectServer } from "../server/src/storage/connect.ts";
-import { attachStorage } from "../server/src/storage/open-storage.ts";
 import { beside, cli, cliJson } from "./command-line.ts";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
+import { leaksIn, placesOf, plantedSecret, repeated, textsIn } from "./planted-secrets.ts";
 import { agentOf, ran, runOf } from "./runs.ts";
 import { eventTriggerOf } from "./published-events.ts";
 import { call, call as callWebhook, firingsOf, webhookOf } from "./webhooks.ts";
@@ -139,67 +135,7 @@ do: [{a: {set: {b: 1}}}]`;
   });
 });
 
-/** The forms of a planted secret: the test finds each in plain text, in base64 anywhere in a text, in a URL and in JSON. */
-const PLANTED = Array.from(
-  { length: 20 },
-  (_, index) => `pl4nted ${index} "${"é/+&<'!".repeat(2)}${randomBytes(12).toString("hex")}`,
-);
-
-/** As a URL may have it. */
-const everySign = (text: string): string =>
-  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-
-function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  // Without what depends on its neighbours.
-  const base64 = [0, 1, 2].map((before) =>
-    Buffer.concat([Buffer.alloc(before), bytes])
-      .toString("base64")
-      .slice(4, -6),
-  );
-  const json = JSON.stringify(secret).slice(1, -1);
-  return [
-    secret,
-    secret.slice(-24),
-    json,
-    encodeURIComponent(secret),
-    everySign(secret),
-    ...base64,
-    bytes.toString("hex"),
-  ];
-}
-
-/** Names the places that have any of the planted values in any form. */
-function leaksIn(places: Record<string, string>): string[] {
-  return Object.entries(places).flatMap(([place, content]) =>
-    PLANTED.flatMap((secret, index) =>
-      formsOf(secret).some((form) => content.includes(form)) ? [`${place} has ${index}`] : [],
-    ),
-  );
-}
-
-/** Every row of every table as text, as a dump has them. */
-async function dumpOf({ databaseUrl, dataFolder }: TestServer): Promise<string> {
-  await using database = databaseUrl
-    ? await connectServer(databaseUrl, createLog("silent"))
-    : (await attachStorage({ dataFolder, log: createLog("silent") }))!.database;
-  const tables = await database.query(
-    "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'public'",
-  );
-  const texts = await Promise.all(
-    tables.map(async ({ name }) =>
-      (await database.query(`select t::text as row from ${name} t`)).map(({ row }) => row),
-    ),
-  );
-  return texts.flat().join("\n");
-}
-
-async function metricsOf({ url, world }: TestServer): Promise<string> {
-  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${world.apiKey}` } });
-  const text = await answer.text();
-  expect(text).toContain("autograph_outbound_calls_total");
-  return text;
-}
+const PLANTED = Array.from({ length: 20 }, (_, index) => plantedSecret(index));
 
 describe("in calls", () => {
   let echo: Server;
@@ -214,23 +150,7 @@ describe("in calls", () => {
         ? Buffer.from(authorization.slice(6), "base64").toString()
         : Buffer.from(authorization.replace(/^Bearer /, ""), "latin1").toString();
       const status = Number(/^\/status\/(\d+)/.exec(request.url!)?.[1] ?? 200);
-      const again = {
-        authorization,
-        token,
-        json: JSON.stringify({ token }),
-        url: encodeURIComponent(token),
-        form: new URLSearchParams({ token }).toString(),
-        base64: Buffer.from(`x${token}`).toString("base64"),
-        base64url: Buffer.from(`xy${token}`).toString("base64url"),
-        everySign: everySign(token),
-        twice: encodeURIComponent(encodeURIComponent(token)),
-        jsonOfAscii: JSON.stringify({ token })
-          .replaceAll("/", "\\/")
-          .replaceAll(/[^ -%(-;=?-~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`),
-        html: token.replaceAll(/[^\w ]/g, (sign) => `&#${sign.charCodeAt(0)};`),
-        hex: Buffer.from(token).toString("hex"),
-        [token]: [1, { token }],
-      };
+      const again = { authorization, token, ...repeated(token) };
       if (request.url!.startsWith("/text"))
         return void response
           .writeHead(status, token.slice(0, 9).replaceAll(/[^ -~]/g, "?"))
@@ -380,17 +300,12 @@ describe("in calls", () => {
       "the run's texts": textsIn(run).join("\n"),
       events: JSON.stringify(events),
       "the list of secrets": JSON.stringify(data),
-      "the server's log": server.log(),
-      metrics: await metricsOf(server),
-      "a dump": await dumpOf(server),
+      ...(await placesOf(server)),
     };
-    if (server.isEmbedded)
-      for (const file of await readdir(server.dataFolder, { recursive: true, withFileTypes: true }))
-        if (file.isFile() && file.name !== "ballast")
-          places[file.name] = await readFile(path.join(file.parentPath, file.name), "latin1").catch(() => "");
-    expect(leaksIn(places)).toEqual([]);
+    expect(leaksIn(places, PLANTED)).toEqual([]);
     // The search finds what is there.
-    expect(leaksIn({ "a file": `x${Buffer.from(`ab${PLANTED[3]}c`).toString("base64")}` })).toEqual(["a file has 3"]);
+    const file = `x${Buffer.from(`ab${PLANTED[3]}c`).toString("base64")}`;
+    expect(leaksIn({ "a file": file }, PLANTED)).toEqual(["a file has 3"]);
   });
 
   test("an unset secret is a warning before, and an `authentication` error that names it in the run", async () => {
@@ -464,11 +379,3 @@ do: [{send: {call: http, with: {method: get, endpoint: {uri: '${url}/echo', auth
       expect(await check(open), open).toEqual([expect.stringContaining("data decides which host gets the credential")]);
   });
 });
-
-/** Every text of an answer as it is, without JSON's escapes. */
-function textsIn(value: Data): string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null
-    ? Object.entries(value).flatMap(([key, child]) => [key, ...textsIn(child)])
-    : [];
-}

@@ -42,7 +42,7 @@ describe("refused", () => {
       "$secrets in arguments",
       using(GREET, "[{t: {call: greet, with: {name: '${ $secrets.a }'}}}]"),
       "/do/0/t/with/name",
-      "$secrets can stand in authentication only: a credential must not get into data",
+      "$secrets can stand only in the endpoint, headers, query, body and authentication of a call: a credential must not get into data",
     ],
     [
       "a variable of the caller",

@@ -1,3 +1,4 @@
+import { LIMITS } from "../lib/limits.ts";
 import { describe, expect, test } from "vitest";
 import { problemsOf, problemsOfTask } from "./definitions.fixture.ts";
 import { KEYWORDS } from "./tasks/kinds.ts";
@@ -321,7 +322,7 @@ describe("expressions", () => {
     [
       "{set: {a: '${ $secrets.key }'}}",
       "/set/a",
-      "$secrets can stand in authentication only: a credential must not get into data",
+      "$secrets can stand only in the endpoint, headers, query, body and authentication of a call: a credential must not get into data",
     ],
     ["{set: {a: '${ $authorization }'}}", "/set/a", "$authorization is not given: a credential must not get into data"],
     [
@@ -400,24 +401,85 @@ describe("secrets", () => {
     expect(ofToken(token)).toEqual([["/do/0/t/with/endpoint/authentication/bearer/token", message]]),
   );
 
+  const CALL = "call: http, with: {method: post, endpoint: 'https://example.com'";
+  const TOOL = "call: 'assistant:1.0.0@default', with: {prompt: a, tools: [";
   test.each([
-    ["a body", "body: '${ $secrets.key }'", "/body"],
-    ["a header", "headers: {a: '${ $secrets.key }'}", "/headers/a"],
-    ["a query", "query: {a: '${ $secrets.key }'}", "/query/a"],
-    ["an endpoint", "", "/endpoint"],
-  ])("%s cannot have one", (_, part, path) => {
-    const endpoint = part === "" ? "${ $secrets.key }" : "https://example.com";
-    const problems = problemsOf(
-      `use: {secrets: [key]}\ndo: [{t: {call: http, with: {method: get, endpoint: '${endpoint}'${part && `, ${part}`}}}}]`,
-    );
-    expect(problems).toEqual([
-      [`/do/0/t/with${path}`, "$secrets can stand in authentication only: a credential must not get into data"],
+    `${CALL}, headers: {a: '\${ $secrets.key }'}}`,
+    `${CALL}, headers: '\${ {a: $secrets.key} }'}`,
+    `${CALL}, query: {a: '\${ $secrets.key | @base64 }'}}`,
+    `${CALL}, body: {a: [{b: '\${ "x\\($secrets.key)" }'}]}}`,
+    "call: http, with: {method: get, endpoint: '${ $secrets.key }'}",
+    "call: http, with: {method: get, endpoint: {uri: '${ $secrets.key }'}}",
+    "call: mcp, with: {method: tools/list, transport: {http: {endpoint: '${ $secrets.key }', headers: {a: '${ $secrets.key }'}}}}",
+    `${TOOL}{mcp: {endpoint: '\${ $secrets.key }', headers: {a: '\${ $secrets.key }'}, allow: [a]}}]}`,
+    `${TOOL}{http: {name: a, description: a, parameters: {type: object}, call: {method: post, endpoint: '\${ $secrets.key }', headers: {a: '\${ $secrets.key }'}, query: {a: '\${ $secrets.key }'}, body: '\${ [$arguments, $secrets.key] }'}}}]}`,
+  ])("a part of a call can have one: %s", (task) =>
+    expect(problemsOf(`use: {secrets: [key]}\ndo: [{t: {${task}}}]`)).toEqual([]),
+  );
+
+  test("a function can have one in its own calls, and none among its arguments", () => {
+    const definition = (given: string): string =>
+      `use: {secrets: [key], functions: {f: {${CALL}, headers: {a: '\${ $secrets.key }'}}}}}\ndo: [{t: {call: f${given}}}]`;
+    expect(problemsOf(definition(""))).toEqual([]);
+    expect(problemsOf(definition(", with: {a: '${ $secrets.key }'}"))).toEqual([["/do/0/t/with/a", ELSEWHERE]]);
+  });
+
+  const ELSEWHERE =
+    "$secrets can stand only in the endpoint, headers, query, body and authentication of a call: a credential must not get into data";
+  test.each([
+    ["{set: {a: '${ $secrets.key }'}}", "/set/a"],
+    ["{if: $secrets.key, wait: PT1S}", "/if"],
+    [`{${CALL}}, input: {from: '\${ $secrets.key }'}}`, "/input/from"],
+    [`{${CALL}}, output: {as: '\${ $secrets.key }'}}`, "/output/as"],
+    [`{${CALL}}, export: {as: '\${ $secrets.key }'}}`, "/export/as"],
+    [`{${CALL}}, timeout: {after: '\${ $secrets.key }'}}`, "/timeout/after"],
+    ["{raise: {error: {type: 'https://e/timeout', status: 400, title: '${ $secrets.key }'}}}", "/raise/error/title"],
+    [
+      "{run: {workflow: {namespace: a, name: b, version: latest, input: {a: '${ $secrets.key }'}}}}",
+      "/run/workflow/input/a",
+    ],
+    ["{call: 'approval:1.0.0@default', with: {question: '${ $secrets.key }'}}", "/with/question"],
+    ["{call: 'llm:1.0.0@default', with: {prompt: '${ $secrets.key }'}}", "/with/prompt"],
+    [`{${TOOL}]}}`.replace("prompt: a", "prompt: '${ $secrets.key }'"), "/with/prompt"],
+    [
+      "{call: mcp, with: {method: tools/call, parameters: {name: '${ $secrets.key }'}, transport: {http: {endpoint: 'https://example.com'}}}}",
+      "/with/parameters/name",
+    ],
+    [
+      "{call: mcp, with: {method: tools/list, transport: {stdio: {command: a, arguments: ['${ $secrets.key }']}}}}",
+      "/with/transport/stdio/arguments/0",
+    ],
+  ])("nothing else can have one: %s", (task, path) =>
+    expect(problemsOf(`use: {secrets: [key]}\ndo: [{t: ${task}}]`)).toEqual([[`/do/0/t${path}`, ELSEWHERE]]),
+  );
+
+  test("what a part of a call names is fixed and listed, as in authentication", () => {
+    const ofHeader = (expression: string): string[] =>
+      problemsOf(`use: {secrets: [key]}\ndo: [{t: {${CALL}, headers: {a: '\${ ${expression} }'}}}}]`).map(
+        ([, text]) => text,
+      );
+    expect(ofHeader("$secrets.kye")).toEqual(['the secret "kye" is not listed under use.secrets; did you mean "key"?']);
+    for (const computed of ["$secrets[.a]", "$secrets | .key", '$secrets["ke" + "y"]', "[$secrets[]]"])
+      expect(ofHeader(computed), computed).toEqual([
+        'a secret is named where it is used; write $secrets.NAME or $secrets["NAME"]',
+      ]);
+  });
+
+  test("expressions that alter secrets are limited; those that pass them on are not", () => {
+    const calls = (count: number, expression: string): string[] =>
+      problemsOf(
+        `use: {secrets: [key]}\ndo: [{t: {${CALL}, body: [${Array.from({ length: count }, () => `'\${ ${expression} }'`).join(", ")}]}}}]`,
+      ).map(([path, message]) => `${path} ${message}`);
+    expect(calls(LIMITS.secretExpressions, "$secrets.key | @base64")).toEqual([]);
+    expect(calls(LIMITS.secretExpressions + 2, "$secrets.key | @base64")).toEqual([
+      `/do/0/t/with/body/${LIMITS.secretExpressions} at most ${LIMITS.secretExpressions} expressions of a definition may do more with a secret than pass it on; write $secrets.NAME alone, or within a text`,
     ]);
+    expect(calls(3 * LIMITS.secretExpressions, '"a\\($secrets.key)"')).toEqual([]);
   });
 
   test("a policy of another kind under use is refused", () => {
     expect(problemsOf("use: {secrets: [key], retries: {a: {when: '$secrets.key == 1', delay: PT1S}}}")).toEqual([
-      ["/use/retries/a/when", "$secrets can stand in authentication only: a credential must not get into data"],
+      ["/use/retries/a/when", ELSEWHERE],
     ]);
   });
 

@@ -69,6 +69,7 @@ export function* lint(root: Json, values: Found[], violated: Finding[]): Steps<L
     root,
     names: new Map(),
     secrets: listedSecrets(root),
+    altersSecrets: 0,
     known: (path) => scopeAt(root, path, variables),
     isSound: (path) => !violated.some((finding) => path.every((part, index) => finding.path[index] === part)),
     report: (finding) => findings.push(finding),

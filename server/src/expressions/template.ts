@@ -10,6 +10,7 @@ import { withGiven, type Demand } from "./parsing/given.ts";
 import { needsOf } from "./parsing/names.ts";
 import { compileNative, type Native } from "./native/native.ts";
 import { parseExpression } from "./parsing/parse.ts";
+import { passesOn } from "./parsing/passed-on.ts";
 import type { Node } from "./parsing/syntax.ts";
 
 export type Path = (string | number)[];
@@ -27,6 +28,8 @@ export type CompiledExpression = {
   readonly secrets?: ReadonlySet<string>;
   /** It uses `$secrets` in another way. */
   readonly allSecrets?: true;
+  /** Its result has more of these secrets than the secrets themselves: a part, a hash, the outcome of a condition. */
+  readonly altersSecrets?: true;
   /** Its problem, as far as we can tell without jq (which knows the functions). */
   readonly problem?: ExpressionProblem;
   /** Evaluates it in this process; without this, jq does. */
@@ -88,7 +91,7 @@ function compiled(text: string, path: Path, demanded?: ReturnType<Demand>): Comp
     return { text, path, variables: new Set(), problem, isPath: false };
   }
   const { node, program } = read;
-  const { variables, secrets, allSecrets, problem } = needsOf(node);
+  const { variables, secrets, secretNodes, allSecrets, problem } = needsOf(node);
   const native = compileNative(node);
   return {
     text,
@@ -97,6 +100,7 @@ function compiled(text: string, path: Path, demanded?: ReturnType<Demand>): Comp
     ...(program !== undefined && { program }),
     ...(secrets && { secrets }),
     ...(allSecrets && { allSecrets }),
+    ...(secretNodes && !passesOn(node, secretNodes) && { altersSecrets: true }),
     ...(problem && { problem }),
     ...(native && { native }),
     isPath: isPath(node),

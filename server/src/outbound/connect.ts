@@ -8,9 +8,8 @@ import { isIP, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 import type { buildConnector } from "undici";
 import type { OrganizationId } from "../lib/ids.ts";
-import type { Log } from "../lib/log/log.ts";
 import { Slots } from "../fairness/slots.ts";
-import { OutboundRefused } from "./errors.ts";
+import { OutboundRefused, type RefusedAddress } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 
 /** All addresses of a name. */
@@ -43,7 +42,6 @@ type ConnectOptions = {
   guard: Guard;
   lookup: Lookup;
   timeoutMs: number;
-  log: Log | undefined;
   /** Called with 1 when a socket connects, with -1 when it closes. */
   count(change: 1 | -1): void;
 };
@@ -72,19 +70,20 @@ export function guardedConnector(build: typeof buildConnector, options: ConnectO
 }
 
 /** The addresses that may be called; throws OutboundRefused if there are none. */
-function permitted({ guard, log }: ConnectOptions, host: string, addresses: string[]): string[] {
+function permitted({ guard }: ConnectOptions, host: string, addresses: string[]): string[] {
   const judged = addresses.map((address) => ({ address, reason: guard(address) }));
   const passed = judged.filter(({ reason }) => reason === undefined);
   const refused = judged.find(({ reason }) => reason !== undefined);
   if (passed.length > 0 || !refused) return passed.map(({ address }) => address);
-  log?.info({ host, ...refused }, "outgoing call refused");
-  throw refusedAddress(host, refused.reason!);
+  throw refusalOf({ host, address: refused.address, reason: refused.reason! });
 }
 
 /** Names the kind of address, not the address: refusals must not show authors a map of the inner network. */
-function refusedAddress(host: string, reason: string): OutboundRefused {
+function refusalOf(refused: RefusedAddress): OutboundRefused {
+  const { host, reason } = refused;
   const what = isIP(host) === 0 ? `${host} resolves to ${reason}` : `${host} is ${reason}`;
-  return new OutboundRefused(`the call is refused: ${what} (the operator can permit addresses with OUTBOUND_ALLOW)`);
+  const message = `the call is refused: ${what} (the operator can permit addresses with OUTBOUND_ALLOW)`;
+  return new OutboundRefused(message, refused);
 }
 
 function asNodeLookup(resolve: Lookup): LookupFunction {

@@ -24,10 +24,16 @@ export class OutboundError extends Error {
   }
 }
 
+/** The address that the guard refused, for the operator alone: the message does not name the address. */
+export type RefusedAddress = { host: string; address: string; reason: string };
+
 export class OutboundRefused extends OutboundError {
-  constructor(message: string) {
+  readonly address: RefusedAddress | undefined;
+
+  constructor(message: string, address?: RefusedAddress) {
     super("refused", message);
     this.name = "OutboundRefused";
+    this.address = address;
   }
 }
 

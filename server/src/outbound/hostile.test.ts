@@ -97,6 +97,25 @@ describe("without OUTBOUND_ALLOW", () => {
       "outgoing call refused",
     );
   });
+
+  it.each([
+    [
+      "has a secret in its URL",
+      { confidential: { url: true, headers: new Set<string>(), body: false } },
+      "s3cret.example",
+    ],
+    ["leads there by a redirect", { redirect: true }, "led.example"],
+  ])("of a call that %s the log names no host", async (_, options, host) => {
+    const info = vi.fn<(...values: unknown[]) => void>();
+    const log = { info } as unknown as Log;
+    await using server = await serve(
+      (_request, response) => void response.writeHead(302, { location: "http://s3cret.example/" }).end(),
+    );
+    const lookup: Lookup = (name) => Promise.resolve([name === "led.example" ? "127.0.0.1" : "10.1.2.3"]);
+    await using outbound = outboundTo(LOOPBACK, { log, lookup });
+    await failureOf(outbound.request(get(`http://${host}:${server.port}/`, options)));
+    expect(info).toHaveBeenCalledWith({ address: "10.1.2.3", reason: "a private address" }, "outgoing call refused");
+  });
 });
 
 describe("a name", () => {

@@ -5,12 +5,13 @@ import { countsOf, Histogram, type Counts } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
+import { parseUrl } from "../lib/parse-url.ts";
 import { openFilesMost } from "../lib/open-files.ts";
 import { FairPool, type Charge } from "../fairness/fair-pool.ts";
 import type { Answer } from "./answer.ts";
 import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
-import { ERROR_KINDS, OutboundError, tooLarge } from "./errors.ts";
+import { ERROR_KINDS, OutboundError, OutboundRefused, tooLarge, type RefusedAddress } from "./errors.ts";
 import { exchange, FREE_BYTES } from "./exchange.ts";
 import { createGuard } from "./guard.ts";
 import { Interruption } from "./interruption.ts";
@@ -19,12 +20,13 @@ import {
   checkRequest,
   type BodySink,
   type CheckedRequest,
+  type Confidential,
   type OutboundRequest,
   type OutboundResponse,
   type ResponseHead,
 } from "./request.ts";
 
-export type { BodySink, OutboundRequest, OutboundResponse, ResponseHead };
+export type { BodySink, Confidential, OutboundRequest, OutboundResponse, ResponseHead };
 
 export interface Outbound {
   /** Any status is an answer. Rejects with OutboundError, or with the reason of the caller's signal. */
@@ -93,6 +95,8 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
       return response;
     } catch (error) {
       if (error instanceof OutboundError) outcome = error.kind;
+      if (error instanceof OutboundRefused && error.address)
+        options.log?.info(loggable(error.address, request), REFUSED);
       throw error;
     } finally {
       figures.calls[outcome]++;
@@ -118,6 +122,14 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
       await (await opening)?.[Symbol.asyncDispose]();
     },
   };
+}
+
+const REFUSED = "outgoing call refused";
+
+/** Without the host if it may be a secret: the author's, or of a redirect, which may repeat what was sent. */
+function loggable({ host, ...refused }: RefusedAddress, { url, confidential }: OutboundRequest): object {
+  const isKnown = !confidential?.url && parseUrl(url)?.hostname === host;
+  return isKnown ? { host, ...refused } : refused;
 }
 
 /** Without `using`, as `request`: in what is built it is ten objects a call (decision 0034). */
@@ -212,7 +224,7 @@ type Dispatchers = { keeping: Agent; closing: Agent };
  * it), until so many sockets are open that an author who calls a thousand hosts could use up the process's file
  * descriptors; from then on each is closed after use.
  */
-function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: OutboundOptions): () => Promise<Sockets> {
+function opener({ allow, lookup = lookupBySystem, connectTimeoutMs }: OutboundOptions): () => Promise<Sockets> {
   const guard = createGuard(allow);
   const timeoutMs = connectTimeoutMs ?? LIMITS.outboundConnectSeconds * 1000;
   return async () => {
@@ -222,7 +234,7 @@ function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: Outbo
     let open = 0;
     const count = (change: 1 | -1): void => void (open += change);
     const create = (organizationId: OrganizationId): Dispatchers => {
-      const own = { guard, lookup: lookupFor(organizationId), timeoutMs, log, count };
+      const own = { guard, lookup: lookupFor(organizationId), timeoutMs, count };
       const shared = {
         connect: guardedConnector(buildConnector, own),
         connections: LIMITS.outboundConnectionsPerOrigin,

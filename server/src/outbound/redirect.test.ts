@@ -44,6 +44,26 @@ describe("a redirect", () => {
     },
   );
 
+  it("to another origin takes nothing with a secret along: no header, even a harmless one, and no body", () => {
+    const confidential = { url: false, headers: new Set(["accept", "x-api-key", "content-type"]), body: true };
+    const secretly = { ...post, confidential };
+    expect(follow(308, "/z", secretly)).toEqual({ ...secretly, url: new URL("https://a.example/z") });
+    expect(() => follow(307, "https://b.example/", secretly)).toThrow(
+      "the redirect that https://a.example answered is refused: it leads to another origin, which must not get the secret in the body",
+    );
+    const next = follow(302, "https://b.example/", secretly)!;
+    expect([next.method, next.body, Object.keys(next.headers).toSorted()]).toEqual([
+      "GET",
+      undefined,
+      ["accept-encoding", "user-agent"],
+    ]);
+    // And none comes back with a redirect to where it was.
+    expect(follow(307, "https://a.example/", next)!.headers).not.toHaveProperty("x-api-key");
+    const inHeader = { ...secretly, confidential: { ...confidential, body: false } };
+    expect(follow(307, "https://b.example/", inHeader)).toMatchObject({ body: "{}" });
+    expect(follow(307, "https://b.example/", inHeader)!.headers).not.toHaveProperty("accept");
+  });
+
   it.each(["http://a.example/", "file:///etc/passwd", "https://u:p@a.example/", "gopher://a.example/"])(
     "to %s is refused",
     (location) => expect(() => follow(302, location)).toThrow(OutboundRefused),

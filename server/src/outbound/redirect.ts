@@ -19,16 +19,19 @@ export function redirected(request: CheckedRequest, answer: Answer): CheckedRequ
   if (!isRedirect(answer)) return undefined;
   const url = nextUrl(request.url, answer.headers["location"]!);
   const asGet = becomesGet(answer.status, request.method);
+  const { confidential } = request;
   const sameOrigin = url.origin === request.url.origin;
+  const body = asGet ? undefined : request.body;
+  if (!sameOrigin && confidential?.body && body !== undefined) {
+    throw new OutboundRefused(
+      `the redirect that ${request.url.origin} answered is refused: it leads to another origin, which must not get the secret in the body`,
+    );
+  }
+  const isHarmless = (name: string): boolean => HARMLESS_HEADERS.has(name) && !confidential?.headers.has(name);
   const kept = Object.entries(request.headers).filter(
-    ([name]) => (sameOrigin || HARMLESS_HEADERS.has(name)) && !(asGet && BODY_HEADERS.has(name)),
+    ([name]) => (sameOrigin || isHarmless(name)) && !(asGet && BODY_HEADERS.has(name)),
   );
-  return {
-    method: asGet ? "GET" : request.method,
-    url,
-    headers: Object.fromEntries(kept),
-    body: asGet ? undefined : request.body,
-  };
+  return { method: asGet ? "GET" : request.method, url, headers: Object.fromEntries(kept), body, confidential };
 }
 
 function nextUrl(from: URL, location: string): URL {

@@ -27,6 +27,7 @@ export type OutboundRequest = {
   url: string;
   headers: Record<string, string>;
   body?: string | Uint8Array | undefined;
+  confidential?: Confidential | undefined;
   /** Whether to follow 301, 302, 303, 307 and 308 (at most `LIMITS.outboundRedirects`) or return them as they are. */
   redirect: boolean;
   /** Ends the call at once: the socket is closed and the promise rejects with the signal's reason. */
@@ -52,6 +53,9 @@ export type OutboundRequest = {
   stream?: ((head: ResponseHead) => BodySink | undefined) | undefined;
 };
 
+/** The parts of a request that hold secrets. They go to no other origin, and no log names the host. `headers`: in lower case. */
+export type Confidential = { url: boolean; headers: ReadonlySet<string>; body: boolean };
+
 export type ResponseHead = Pick<OutboundResponse, "status" | "headers">;
 
 export type BodySink = {
@@ -67,6 +71,7 @@ export type CheckedRequest = {
   url: URL;
   headers: Record<string, string>;
   body: string | Uint8Array | undefined;
+  confidential: Confidential | undefined;
 };
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -74,10 +79,11 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const REFUSED_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 export function checkRequest(request: OutboundRequest): CheckedRequest {
+  const { body, confidential } = request;
   const method = request.method.toUpperCase();
   if (!TOKEN.test(method) || REFUSED_METHODS.has(method))
     throw bad("the method of the call is not one that can be sent");
-  return { method, url: checkUrl(request.url), headers: checkHeaders(request.headers), body: request.body };
+  return { method, url: checkUrl(request.url), headers: checkHeaders(request.headers), body, confidential };
 }
 
 /** `what` names the address in messages, which do not repeat it: it may hold credentials. */

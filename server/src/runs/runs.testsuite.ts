@@ -18,7 +18,7 @@ import { ModelFiles } from "../execution/calls/model/files.ts";
 import { createTasks } from "../execution/tasks/kinds.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { Places } from "../fairness/places.ts";
 import type { Charge } from "../fairness/fair-pool.ts";
 import type { Database, Row } from "../storage/database.ts";
@@ -115,7 +115,6 @@ export async function openRuns(
         scripts: { run: () => Promise.reject(new Error("no script is run here")) },
         email: () => Promise.reject(new Error("no mail is sent here")),
         http: {
-          prepare: (values: JsonObject) => values,
           readSecrets: async () => new Map(),
           async perform({ body = null }) {
             calls.push(body);

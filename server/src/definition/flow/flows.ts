@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Steps } from "../../fairness/slices.ts";
-import { expressionIn } from "../../expressions/template.ts";
+import { compileTemplate, expressionIn } from "../../expressions/template.ts";
 import { valueAt } from "../text/problem.ts";
 import { hasFixedHost } from "../tasks/http.ts";
 import { variableName } from "../tasks/kind.ts";
@@ -81,19 +81,18 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
   },
   *http(walk, task, place) {
     const given = task["with"] as JsonObject;
-    yield* called(walk, given["endpoint"]!, below(place, "with", "endpoint"));
+    yield* called(walk, given, below(place, "with"));
     const body = given["body"] ?? null;
     if (body !== null && BODILESS.test(String(given["method"])))
       walk.report(below(place, "with", "body").path, () => BODY_MAY_BE_IGNORED, "warning");
     warnOfLongTimeout(walk, task, place);
-    for (const key of ["headers", "query", "body"]) yield* walk.value(given[key], below(place, "with", key));
     return given["output"] === "response" ? RESPONSE : "any";
   },
   *openapi(walk, task, place) {
     const given = task["with"] as JsonObject;
     const { endpoint: written } = given["document"] as JsonObject;
     if (written !== undefined) {
-      yield* called(walk, written, below(place, "with", "document", "endpoint"));
+      yield* called(walk, { endpoint: written }, below(place, "with", "document"));
       const text = (isObject(written) ? written["uri"] : written) as string;
       if (given["authentication"] !== undefined && !hasFixedHost(text))
         walk.report(below(place, "with", "document", "endpoint").path, () => DOCUMENT_FROM_ANYWHERE, "warning");
@@ -108,8 +107,7 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     const { http, stdio } = given["transport"] as { http?: JsonObject; stdio?: JsonObject };
     if (http) {
       const inner = below(place, "with", "transport", "http");
-      yield* called(walk, http["endpoint"]!, below(inner, "endpoint"));
-      yield* walk.value(http["headers"], below(inner, "headers"));
+      yield* called(walk, http, inner);
     }
     for (const key of ["arguments", "environment"])
       yield* walk.value(stdio?.[key], below(place, "with", "transport", "stdio", key));
@@ -141,8 +139,7 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
       const isHttp = kind === "http";
       const call = (isHttp ? written["call"] : written) as JsonObject;
       const inCall = isHttp ? below(at, "call") : at;
-      if (call["endpoint"] !== undefined) yield* called(walk, call["endpoint"], below(inCall, "endpoint"));
-      for (const key of ["headers", "query", "body"]) yield* walk.value(call[key], below(inCall, key));
+      if (call["endpoint"] !== undefined) yield* called(walk, call, inCall);
       if (typeof written["approval"] === "string") yield* walk.condition(written["approval"], below(at, "approval"));
     }
     return "any";
@@ -201,15 +198,22 @@ function* asked(walk: Following, given: JsonObject, told: string, place: Place):
   else yield* walk.value(given["messages"], messages);
 }
 
-/** Where a call goes, and how it authenticates there. */
-function* called(walk: Following, written: Json, place: Place): Steps<void> {
-  const [text, at] = isObject(written) ? [written["uri"] as string, below(place, "uri")] : [written as string, place];
+/** Where a call goes, how it authenticates there, and what it sends. */
+function* called(walk: Following, call: JsonObject, place: Place): Steps<void> {
+  const written = call["endpoint"]!;
+  const whole = below(place, "endpoint");
+  const [text, at] = isObject(written) ? [written["uri"] as string, below(whole, "uri")] : [written as string, whole];
   yield* endpoint(walk, text, at);
   const authentication = isObject(written) ? written["authentication"] : undefined;
-  if (authentication === undefined) return;
-  yield* walk.value(authentication, below(place, "authentication"));
-  if (!hasFixedHost(text)) walk.report(at.path, () => GOES_ANYWHERE, "warning");
+  yield* walk.value(authentication, below(whole, "authentication"));
+  const sent = ["headers", "query", "body"].map((key) => [key, call[key]] as const);
+  for (const [key, value] of sent) yield* walk.value(value, below(place, key));
+  if (hasFixedHost(text)) return;
+  const isTrusted = authentication !== undefined || [text, ...sent.map(([, value]) => value ?? null)].some(namesSecret);
+  if (isTrusted) walk.report(at.path, () => GOES_ANYWHERE, "warning");
 }
+
+const namesSecret = (value: Json): boolean => compileTemplate(value).secrets.length > 0;
 
 const BODILESS = /^(?:get|head)$/i;
 const BODY_MAY_BE_IGNORED =

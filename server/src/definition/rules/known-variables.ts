@@ -18,7 +18,10 @@ export const GIVEN: ReadonlySet<string> = new Set([
 const MAX_NEAR = 501;
 
 const WITHHELD = new Map([
-  ["secrets", "$secrets can stand in authentication only: a credential must not get into data"],
+  [
+    "secrets",
+    "$secrets can stand only in the endpoint, headers, query, body and authentication of a call: a credential must not get into data",
+  ],
   ["authorization", "$authorization is not given: a credential must not get into data"],
 ]);
 

@@ -17,6 +17,8 @@ export type Lint = {
   names: Map<Json, Set<string>>;
   /** The names under `use.secrets`. */
   secrets: ReadonlySet<string>;
+  /** How many expressions so far do more with a secret than pass it on. */
+  altersSecrets: number;
   /** The variables that an expression at the path may refer to. */
   known(path: Path): ReadonlySet<string>;
   /** Whether the schema found nothing wrong at or below the path. */

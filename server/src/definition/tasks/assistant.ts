@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
+import { compileExpression, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { compileSchema, type SchemaCheck } from "../schema/schema-check.ts";
 import { boolean, fixed, label, list, map, object, ref, text, type Properties } from "../schema/schema-words.ts";
@@ -10,6 +10,7 @@ import {
   compileAuthentication,
   compileHttp,
   ENDPOINT,
+  HTTP_SECRETS,
   httpTask,
   sent,
   withoutAuthentication,
@@ -20,7 +21,7 @@ import {
 import { EACH_ITEM, type Kind, type Named, type Variable } from "./kind.ts";
 import { askedTemplate, MODEL_PROPERTIES } from "./llm.ts";
 import { COMMAND, compileCommand } from "./mcp.ts";
-import { include } from "./program-parts.ts";
+import { compileArguments, include, type CallArguments } from "./program-parts.ts";
 
 type AssistantTask = { call: string; with: JsonObject };
 
@@ -35,15 +36,15 @@ export type AssistantTool = { reference: string; approval?: Approval } & (
       call: Http;
     }
   | { is: "agent"; name: string; handle: string; namespace?: string; description?: string }
+  /** Its arguments: `{endpoint, headers}` or `{command, arguments}`. */
   | ({
       is: "mcp";
-      /** `{endpoint, headers}` or `{command, arguments}`. */
-      arguments: Template;
       /** A command's variables. */
       environment?: Secretive;
       /** The server's names by those that the model is given. */
       allowed: ReadonlyMap<string, string>;
-    } & Authenticated)
+    } & CallArguments &
+      Authenticated)
 );
 
 /** Whether a person is asked before a call: always, or if this yields neither `false` nor `null`. */
@@ -203,8 +204,9 @@ export const assistantTask = {
   rules: { assistantTools: toolsRule },
   variables: [ARGUMENTS],
   secretsIn: [
-    [...TOOL, "http", "call", "endpoint", "authentication"],
-    [...TOOL, "mcp", "endpoint", "authentication"],
+    ...HTTP_SECRETS.map((key) => [...TOOL, "http", "call", key]),
+    [...TOOL, "mcp", "endpoint"],
+    [...TOOL, "mcp", "headers"],
     [...TOOL, "mcp", "environment"],
   ],
   waitsFor: "nothing",
@@ -261,7 +263,7 @@ function mcpTools(
   const { headers = {}, authentication: name } = way;
   return {
     ...own,
-    arguments: compileTemplate({ endpoint, headers }, (path) => sent(reference + pointer(path))),
+    ...compileArguments({ endpoint, headers }, (path) => sent(reference + pointer(path))),
     ...compileAuthentication(inner ?? name, named, `${reference}/endpoint/authentication`),
   };
 }

@@ -4,7 +4,7 @@ import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
 import type { Demand } from "../../expressions/parsing/given.ts";
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { include } from "./program-parts.ts";
+import { compileArguments, include, type CallArguments } from "./program-parts.ts";
 import { misreadingOf } from "../../lib/misread-url.ts";
 import { pointer, valueAt } from "../text/problem.ts";
 import { boolean, fixed, object, ref, text } from "../schema/schema-words.ts";
@@ -15,7 +15,7 @@ import type { Kind, Named } from "./kind.ts";
 
 type HttpTask = { call: string; with: JsonObject };
 
-export type Http = { arguments: Template } & Authenticated;
+export type Http = CallArguments & Authenticated;
 
 /** Kept apart from the arguments, because it holds secrets and a step's input is stored and shown. */
 export type Authenticated = { authentication?: Secretive };
@@ -44,6 +44,9 @@ export const ENDPOINT: SchemaObject = {
   ],
 };
 
+/** The parts of an HTTP request that may name secrets. */
+export const HTTP_SECRETS = ["endpoint", "headers", "query", "body"] as const;
+
 export const httpTask = {
   call: "http",
   properties: {
@@ -64,7 +67,7 @@ export const httpTask = {
   waitsFor: "nothing",
   blocks: {},
   isEffect: true,
-  secretsIn: [["with", "endpoint", "authentication"]],
+  secretsIn: HTTP_SECRETS.map((key) => ["with", key]),
   compile: ({ with: values }: HttpTask, named: Named, reference: string): Http =>
     compileHttp(values, named, `${reference}/with`),
 } satisfies Kind;
@@ -73,7 +76,7 @@ export const httpTask = {
 export function compileHttp(values: JsonObject, named: Named, place: string): Http {
   const { endpoint, authentication } = withoutAuthentication(values["endpoint"]!);
   return {
-    arguments: compileTemplate({ ...values, endpoint }, ofArguments(place)),
+    ...compileArguments({ ...values, endpoint }, ofArguments(place)),
     ...compileAuthentication(authentication, named, `${place}/endpoint/authentication`),
   };
 }
@@ -128,11 +131,14 @@ function endpointRule(found: Found, lint: Lint): void {
   if (/^\w+:\/\/[^/?#]*@/.test(text)) report("a URL must not hold a password; write it under endpoint.authentication");
 }
 
-/** Whether the text of an endpoint says which host is called, whatever the data is. */
+/** Whether the text of an endpoint, or a secret at its beginning, says which host is called, whatever the data is. */
 export const hasFixedHost = (endpoint: string): boolean =>
   isWhole(endpoint)
-    ? /^\s*\$\{\s*"https?:\/\/[^/?#{}"\\]+[/?#]/i.test(endpoint)
+    ? /^\s*\$\{\s*"https?:\/\/[^/?#{}"\\]+[/?#]/i.test(endpoint) || BEGINS_WITH_SECRET.test(endpoint)
     : /^https?:\/\/[^/?#{}]+(?:[/?#]|$)/i.test(endpoint);
+
+/** `$secrets.a`, `$secrets.a + "/b"` and `"\($secrets.a)/b"`. */
+const BEGINS_WITH_SECRET = /^\s*\$\{\s*(?:"\\\(\s*)?\$secrets(?:\.\w+|\["[\w.-]+"\])\s*(?:\}\s*$|\+\s*"[/?#]|\)["/?#])/;
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { MCP_REVISIONS } from "../../lib/mcp/protocol.ts";
-import { compileTemplate, type Template } from "../../expressions/template.ts";
+import { compileTemplate } from "../../expressions/template.ts";
 import { isWhole, oneLineRule, templateRule } from "../rules/rules-expressions.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { fixed, list, map, object, ref, text, type Properties } from "../schema/schema-words.ts";
@@ -14,19 +14,19 @@ import {
   type Authenticated,
   type Secretive,
 } from "./http.ts";
-import { include } from "./program-parts.ts";
+import { compileArguments, include, type CallArguments } from "./program-parts.ts";
 import type { Kind, Named } from "./kind.ts";
 
 type McpTask = { call: string; with: JsonObject };
 
+/** Its arguments: `{method, parameters, protocolVersion, timeout, client}` with `{endpoint, headers}` or `{command, arguments}`. */
 type Mcp = {
-  /** `{method, parameters, protocolVersion, timeout, client}` with `{endpoint, headers}` or `{command, arguments}`. */
-  arguments: Template;
   /** A command's variables, kept apart because they may hold secrets and a step's input is stored and shown. */
   environment?: Secretive;
   /** A tool's own error is the output. */
   takesErrors: boolean;
-} & Authenticated;
+} & CallArguments &
+  Authenticated;
 
 /** The parameter without which nothing can be asked for. */
 const NEEDED = new Map([
@@ -89,7 +89,8 @@ export const mcpTask = {
   blocks: {},
   isEffect: true,
   secretsIn: [
-    ["with", "transport", "http", "endpoint", "authentication"],
+    ["with", "transport", "http", "endpoint"],
+    ["with", "transport", "http", "headers"],
     ["with", "transport", "stdio", "environment"],
   ],
   compile: ({ with: { transport, onError, ...rest } }: McpTask, named: Named, reference: string): Mcp => {
@@ -106,7 +107,7 @@ function compileHttp(rest: JsonObject, http: JsonObject, place: string, named: N
   const { endpoint, authentication } = withoutAuthentication(http["endpoint"]!);
   const isSent = (key: unknown): boolean => key === "endpoint" || key === "headers";
   return {
-    arguments: compileTemplate({ ...rest, ...http, endpoint }, (path) =>
+    ...compileArguments({ ...rest, ...http, endpoint }, (path) =>
       isSent(path[0]) ? sent(`${place}/http${pointer(path)}`) : undefined,
     ),
     ...compileAuthentication(authentication, named, `${place}/http/endpoint/authentication`),

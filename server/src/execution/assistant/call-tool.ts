@@ -2,10 +2,9 @@
 import type { AssistantTool } from "../../definition/tasks/assistant.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { authenticationOf } from "../calls/authentication.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import type { Frame } from "../frame.ts";
-import { preparedRequest, TIMEOUT_MS, type HttpCall } from "../calls/http-call.ts";
+import { attemptRequest, preparedRequest, TIMEOUT_MS, type HttpCall } from "../calls/http-call.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import { startedChild } from "../child-run.ts";
 import { askServer, serverRequest } from "./ask-server.ts";
@@ -49,13 +48,15 @@ type Call = {
 
 function httpCall({ http }: Reach, own: Frame, tool: AssistantTool & { is: "http" }, given: JsonObject): Call {
   const frame = withArguments(own, given);
+  const place = `${tool.reference}/call`;
   return {
-    prepare: () => preparedRequest(http, frame, tool.call, `${tool.reference}/call`),
-    async perform(request, context) {
-      const authentication = await authenticationOf(frame, tool.call.authentication, http.readSecrets);
-      const timeoutMs = TIMEOUT_MS;
-      return http.perform(request, { ...context, hold: () => undefined, authentication, timeoutMs });
-    },
+    prepare: () => preparedRequest(frame, tool.call, place),
+    perform: (kept, context) =>
+      attemptRequest(http, frame, { body: tool.call, place }, kept, {
+        ...context,
+        hold: () => undefined,
+        timeoutMs: TIMEOUT_MS,
+      }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Authenticates a call: its policy is evaluated again for each attempt, with the secrets that it names, and never kept. */
 import { ExpressionError } from "../../expressions/parsing/expression-error.ts";
-import { quote, type Path } from "../../definition/text/problem.ts";
+import { pointer, quote, type Path } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { Secretive } from "../../definition/tasks/http.ts";
 import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
@@ -50,7 +50,7 @@ async function evaluatedOf(frame: Frame, written: Written, readSecrets: ReadSecr
 }
 
 async function policyOf(frame: Frame, written: Secretive, secrets: SecretValues): Promise<JsonObject> {
-  const policy = await evaluateWithSecrets(frame, written, secrets);
+  const policy = (await evaluateWithSecrets(frame, written, secrets)) as JsonObject;
   const [[scheme, fields]] = Object.entries(policy) as [[string, Json]];
   checkSize(fields, [scheme]);
   const name = isObject(fields) ? fields["use"] : undefined;
@@ -62,16 +62,18 @@ export async function evaluateWithSecrets(
   { execution, input, variables }: Frame,
   { template, place }: Secretive,
   secrets: SecretValues,
-): Promise<JsonObject> {
+): Promise<Json> {
   for (const name of template.secrets) valueOf(secrets, name);
-  if (template.secrets.length === 0) return (await evaluate(execution, template, input, variables)) as JsonObject;
+  if (template.secrets.length === 0) return evaluate(execution, template, input, variables);
   const withSecrets: MakeVariables = (used) => ({ ...variables(used), secrets: Object.fromEntries(secrets) });
   try {
-    return (await evaluate(execution, template, input, withSecrets)) as JsonObject;
+    return await evaluate(execution, template, input, withSecrets);
   } catch (error) {
     if (!(error instanceof ExpressionError || error instanceof WorkflowError)) throw error;
+    const text = error instanceof ExpressionError ? error.expression : undefined;
+    const path = template.expressions.find((one) => one.text === text)?.path ?? [];
     // jq's sentence may repeat the value, or the beginning of it.
-    const message = `an expression in ${place} failed, so nothing was sent; why is not shown, because it may contain a secret`;
+    const message = `an expression in ${place}${pointer(path)} failed, so nothing was sent; why is not shown, because it may contain a secret`;
     throw WorkflowError.of("expression", message);
   }
 }

@@ -14,7 +14,7 @@ import { ENOUGH, Needles } from "./needles.ts";
 import { remainsOf } from "../../secrets/secret-fields.ts";
 
 /** A shorter one is not looked for in outputs: with a secret `on` each such word would be lost. */
-const LEAST_CHARACTERS = 6;
+export const LEAST_CHARACTERS = 6;
 /** This many bytes of a text are enough to recognise what begins before them, encoded twice. */
 export const ENOUGH_BYTES = 32 * ENOUGH;
 /** A text with more matches is no longer data, and is hidden whole. */

@@ -1,5 +1,6 @@
 /** One HTTP request behind the outbound guard, and what its answer is. */
-import type { BodyOf } from "../../definition/program.ts";
+import type { Http } from "../../definition/tasks/http.ts";
+import type { CallArguments } from "../../definition/tasks/program-parts.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { essenceOf, isJson } from "../../lib/media-type.ts";
 import { parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
@@ -8,54 +9,69 @@ import { textIn } from "../../outbound/body-text.ts";
 import { isRedirect } from "../../outbound/redirect.ts";
 import type { OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
 import type { EffectContext } from "../effect.ts";
-import { evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
-import type { Authentication, ReadSecrets } from "./authentication.ts";
+import { authenticationOf, type Authentication, type ReadSecrets } from "./authentication.ts";
 import { createAuthorizer } from "./authorizer.ts";
 import { oneSearchAtATime, type Calling } from "./calling.ts";
 import { Credentials, headersIn, unhidden } from "./http-response.ts";
-import { prepareRequest } from "./prepare-request.ts";
+import { withFilledRequest, type FilledRequest } from "./fill-request.ts";
+import { prepareKept, shownUrl } from "./prepare-request.ts";
 import { refusedBy } from "./refused.ts";
 import { encodeBody } from "./request-body.ts";
+import { shownArguments, withoutReason } from "./secret-arguments.ts";
 import { headersOf, send } from "./send.ts";
 
 /** A call without its own timeout is given up after this long. */
 export const TIMEOUT_MS = 60_000;
 
-/** Both throw WorkflowError. */
+/** Throws WorkflowError. */
 export type HttpCall = {
-  prepare: typeof prepareRequest;
   readSecrets: ReadSecrets;
-  perform(request: JsonObject, context: HttpContext): Promise<Json>;
+  /** `kept`: the request as it is kept and shown. */
+  perform(kept: JsonObject, context: HttpContext): Promise<Json>;
 };
 
 type HttpContext = EffectContext & {
   /** Evaluated for each attempt: it may hold secrets and is never kept. */
   authentication: Authentication;
+  /** The request with the secrets that its arguments name, evaluated likewise. */
+  filled: FilledRequest | undefined;
   /** Time limit of each request. The task's own timeout also ends the call, by the signal. */
   timeoutMs: number;
 };
 
-/** `place`: the JSON pointer to the arguments. Throws WorkflowError. */
-export function preparedRequest(
-  call: HttpCall,
-  { execution, input, step, variables }: Frame,
-  body: Pick<BodyOf<"http">, "arguments">,
-  place: string,
-): JsonObject | Promise<JsonObject> {
-  const values = evaluate(execution, body.arguments, input, variables, step);
-  const prepare = (made: Json): JsonObject => call.prepare(made as JsonObject, input, body.arguments, place);
+/** The request as it is kept and shown. `place`: the JSON pointer to the arguments. Throws WorkflowError. */
+export function preparedRequest(frame: Frame, written: CallArguments, place: string): JsonObject | Promise<JsonObject> {
+  const values = shownArguments(frame, written);
+  const prepare = (made: Json): JsonObject => prepareKept(made as JsonObject, frame.input, written, place);
   return values instanceof Promise ? values.then(prepare) : prepare(values);
+}
+
+/** One attempt, with the present values of the secrets that the call names. Throws WorkflowError. */
+export function attemptRequest(
+  call: HttpCall,
+  frame: Frame,
+  { body, place }: { body: Http; place: string },
+  kept: JsonObject,
+  context: EffectContext & { timeoutMs: number },
+): Promise<Json> {
+  const authentication = authenticationOf(frame, body.authentication, call.readSecrets);
+  const { signal } = context;
+  const perform = (found: Authentication): Promise<Json> =>
+    withFilledRequest(frame, body, { place, secrets: found.secrets, signal, kept }, (filled) =>
+      call.perform(kept, { ...context, authentication: found, filled }),
+    );
+  return authentication instanceof Promise ? authentication.then(perform) : perform(authentication);
 }
 
 export function createHttpCall({ outbound, readSecrets, tokens, concealing }: Calling): HttpCall {
   return {
-    prepare: prepareRequest,
     readSecrets,
-    async perform(request, context) {
-      const { organizationId, signal, turn } = context;
+    async perform(kept, context) {
+      const { organizationId, signal, turn, filled } = context;
       const { policy, secrets } = context.authentication;
-      const credentials = new Credentials(policy, secrets);
+      const request = filled?.request ?? kept;
+      const credentials = new Credentials(policy, secrets, filled?.made);
       const searching = oneSearchAtATime(concealing, organizationId, credentials);
       let output: Json = null;
       const taken = async (response: OutboundResponse): Promise<void> => {
@@ -64,7 +80,7 @@ export function createHttpCall({ outbound, readSecrets, tokens, concealing }: Ca
           context.answered(shown);
           if (!isSuccess(request, response))
             throw await refusedBy(response, { shown, credentials, turn, hint: hintOf(request, response) });
-          return outputOf(request, response, credentials, turn);
+          return outputOf(filled ? { ...kept, endpoint: shownUrl(kept) } : kept, response, credentials, turn);
         });
         const saved = context.hold(output);
         if (saved) output = null;
@@ -74,7 +90,10 @@ export function createHttpCall({ outbound, readSecrets, tokens, concealing }: Ca
       const hide = (text: string): void => credentials.hideToo(text);
       try {
         const authorizer = policy && createAuthorizer(policy, { tokens, organizationId, signal, method, url, hide });
-        await send(outbound, { ...outgoing(request, context), taken }, authorizer);
+        const sent = filled
+          ? withoutReason(filled.place, () => outgoing(request, context))
+          : outgoing(request, context);
+        await send(outbound, { ...sent, taken }, authorizer);
       } catch (error) {
         throw await searching(() => inTurns(credentials.hideIn(error), turn));
       }
@@ -95,6 +114,7 @@ function outgoing(request: JsonObject, context: HttpContext): OutboundRequest {
     url: request["endpoint"] as string,
     headers,
     body: body?.text,
+    confidential: context.filled?.confidential,
     redirect: request["redirect"] === true,
     signal: context.signal,
     turn: context.turn,

@@ -9,7 +9,7 @@ import { decodeText, encodingOf } from "../../outbound/body-text.ts";
 import type { OutboundResponse } from "../../outbound/outbound.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
 import type { Steps } from "../../fairness/slices.ts";
-import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
+import { Concealer, ENOUGH_BYTES, LEAST_CHARACTERS } from "./conceal.ts";
 import type { HttpResponse } from "../run/run.ts";
 import { partsOf } from "../../secrets/secret-fields.ts";
 
@@ -24,8 +24,9 @@ export class Credentials {
   #hider: Concealer | undefined;
   #concealer: Concealer | undefined;
 
-  constructor(policy: Json | undefined, secrets: SecretValues = new Map()) {
-    const hidden = [...secrets.values()].flatMap(partsOf);
+  /** `made`: the texts that the call's arguments make of secrets. */
+  constructor(policy: Json | undefined, secrets: SecretValues = new Map(), made: readonly string[] = []) {
+    const hidden = [...[...secrets.values()].flatMap(partsOf), ...made.filter(isLong)];
     // Without the user's name, which is data if the definition has it in plain text.
     this.#concealed = hidden.length > 0 ? [...hidden, ...sentOf(policy)] : [];
     this.#texts = new Set([...credentialsOf(policy), ...hidden]);
@@ -160,6 +161,9 @@ const FIELDS_OF_TOKENS = [
   ["subject", "token"],
   ["actor", "token"],
 ];
+
+/** A part of a secret may be a word of two letters, which answers have for reasons of their own. */
+const isLong = (text: string): boolean => text.length >= LEAST_CHARACTERS;
 
 const isFilled = (value: Json | undefined): value is string => typeof value === "string" && value !== "";
 

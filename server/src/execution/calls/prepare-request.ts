@@ -3,7 +3,8 @@
  * header needs a value ends the task before anything is sent: `DELETE /orders/{id}` without an id is another request.
  */
 import { hint } from "../../lib/did-you-mean.ts";
-import { pointer, type Path } from "../../definition/text/problem.ts";
+import type { CallArguments } from "../../definition/tasks/program-parts.ts";
+import { pointer, valueAt, type Path } from "../../definition/text/problem.ts";
 import type { Template } from "../../expressions/template.ts";
 import { misreadingOf } from "../../lib/misread-url.ts";
 import { bodyProblem, contentTypeOf, HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
@@ -30,6 +31,51 @@ export function prepareRequest(values: JsonObject, input: Json, template: Templa
   if (misreading) throw elsewhere(misreading.part, uriPlace, misreading.what);
   checkBody(values, at);
   return { ...values, method: method.toUpperCase(), endpoint: url };
+}
+
+/** Stands where a secret's value decides what the URL is. */
+const STAND_IN = "secret";
+
+/**
+ * The request as it is kept and shown, from arguments in which secrets have others in their place. All that is wrong whatever the
+ * secrets are is refused here. If there are any, the URL is without its query.
+ */
+export function prepareKept(
+  values: JsonObject,
+  input: Json,
+  { arguments: template, secretive }: CallArguments,
+  place: string,
+): JsonObject {
+  if (!secretive) return prepareRequest(values, input, template, place);
+  const standIns: JsonObject = { ...values };
+  const isSecretUrl = secretive.names(["endpoint"]);
+  if (isSecretUrl) standIns["endpoint"] = STAND_IN;
+  for (const key of ["headers", "query"]) if (secretive.alters([key])) standIns[key] = {};
+  const request = prepareRequest(standIns, input, template, place);
+  const endpoint = isSecretUrl
+    ? textOf(values, template, place)
+    : prepareRequest({ ...standIns, query: null }, input, template, place)["endpoint"]!;
+  return { ...values, method: request["method"]!, endpoint };
+}
+
+function textOf(values: JsonObject, { source }: Template, place: string): string {
+  const url = uriOf(values);
+  if (typeof url === "string" && url !== "") return url;
+  throw unfit(uriOf(source as JsonObject), place + pointer(uriPath(values)), url);
+}
+
+/** The kept result of an expression of a call's arguments that names no secret. */
+export const keptIn =
+  (request: JsonObject) =>
+  (path: Path): Json =>
+    valueAt(request, path[0] === "endpoint" ? ["endpoint"] : path)!;
+
+/** The URL of a kept request as an output shows it. */
+export function shownUrl({ endpoint, query }: JsonObject): string {
+  const parameters = isObject(query) ? Object.entries(query).filter(([, value]) => value !== null) : [];
+  const text = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString();
+  const url = withParameters(endpoint as string, text);
+  return url.replaceAll(/%5Bsecret\+([\w.-]+)%5D/g, "[secret $1]");
 }
 
 type Place = (path: Path) => string;
@@ -102,10 +148,14 @@ function withQuery(endpoint: string, query: Json | undefined, written: Json | un
     if (!name.isWellFormed() || !text.isWellFormed()) throw halved(at(isObject(written) ? ["query", name] : ["query"]));
     parameters.append(name, text);
   }
-  if (parameters.size === 0) return endpoint;
+  return withParameters(endpoint, parameters.toString());
+}
+
+function withParameters(endpoint: string, parameters: string): string {
+  if (parameters === "") return endpoint;
   // A fragment is never sent.
   const whole = endpoint.split("#", 1)[0]!;
-  return `${whole}${whole.includes("?") ? "&" : "?"}${parameters.toString()}`;
+  return `${whole}${whole.includes("?") ? "&" : "?"}${parameters}`;
 }
 
 function checkBody({ body, headers }: JsonObject, at: Place): void {

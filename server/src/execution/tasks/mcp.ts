@@ -8,21 +8,24 @@ import { authenticationOf } from "../calls/authentication.ts";
 import { TIMEOUT_MS } from "../calls/http-call.ts";
 import { environmentOf, wordsOf } from "../calls/mcp/command-words.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
-import { prepareRequest } from "../calls/prepare-request.ts";
+import { withFilledRequest } from "../calls/fill-request.ts";
+import { prepareKept } from "../calls/prepare-request.ts";
+import { shownArguments } from "../calls/secret-arguments.ts";
 import { performEffect } from "../effect.ts";
-import { asDuration, evaluate } from "../evaluate.ts";
+import { asDuration } from "../evaluate.ts";
 import { complete, type RunTask } from "../frame.ts";
 
+const POST = { method: "POST" };
 const LONGEST_MS = LIMITS.callSeconds * 1_000;
 
 export const createRunMcp =
   (call: McpCall): RunTask<BodyOf<"mcp">> =>
   async (frame, body) => {
-    const { execution, input, step, variables, task } = frame;
+    const { execution, task } = frame;
+    const place = `${task.reference}/with/transport/http`;
     const output = await performEffect(frame, {
       async prepare() {
-        const values = await evaluate(execution, body.arguments, input, variables, step);
-        return prepared(values as JsonObject, input, body, task.reference);
+        return prepared((await shownArguments(frame, body)) as JsonObject, frame.input, body, task.reference);
       },
       async perform(request, context) {
         const authentication = await authenticationOf(frame, body.authentication, call.readSecrets);
@@ -33,25 +36,29 @@ export const createRunMcp =
         const leftMs = (): number => Math.max(1, endsAt - execution.now());
         const environment = await environmentOf(frame, body.environment, authentication);
         const { takesErrors } = body;
-        return call.perform(request, { ...context, authentication, environment, limitMs, leftMs, takesErrors });
+        const filling = {
+          place,
+          secrets: authentication.secrets,
+          signal: context.signal,
+          kept: request,
+          defaults: POST,
+        };
+        return withFilledRequest(frame, body, filling, (filled) =>
+          call.perform(request, { ...context, authentication, filled, environment, limitMs, leftMs, takesErrors }),
+        );
       },
     });
     return complete(frame, output);
   };
 
 /** Throws WorkflowError: nothing is sent while a value is missing. */
-function prepared(
-  values: JsonObject,
-  input: Json,
-  { arguments: template }: BodyOf<"mcp">,
-  reference: string,
-): JsonObject {
+function prepared(values: JsonObject, input: Json, body: BodyOf<"mcp">, reference: string): JsonObject {
   const { endpoint, headers, method, parameters = {}, timeout } = values;
   const place = `${reference}/with`;
   const way =
     endpoint === undefined
       ? { arguments: wordsOf(values["arguments"], `${place}/transport/stdio/arguments`) }
-      : addressOf(endpoint, headers, { input, template, place: `${place}/transport/http` });
+      : addressOf(endpoint, headers, { input, body, place: `${place}/transport/http` });
   if (timeout !== undefined) asDuration(timeout);
   if (!isObject(parameters)) throw unfit(`${place}/parameters is not an object`);
   const needed = neededBy(method as string);
@@ -61,11 +68,11 @@ function prepared(
   return { ...values, parameters, ...way };
 }
 
-type Written = { input: Json; template: BodyOf<"mcp">["arguments"]; place: string };
+type Written = { input: Json; body: BodyOf<"mcp">; place: string };
 
-function addressOf(endpoint: Json, headers: Json | undefined, { input, template, place }: Written): JsonObject {
-  const address = { method: "POST", endpoint, ...(headers !== undefined && { headers }) };
-  return { endpoint: prepareRequest(address, input, template, place)["endpoint"]! };
+function addressOf(endpoint: Json, headers: Json | undefined, { input, body, place }: Written): JsonObject {
+  const address = { ...POST, endpoint, ...(headers !== undefined && { headers }) };
+  return { endpoint: prepareKept(address, input, body, place)["endpoint"]! };
 }
 
 const unfit = (why: string): WorkflowError => WorkflowError.of("expression", `${why}, so nothing was sent`);

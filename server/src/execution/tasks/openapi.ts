@@ -32,7 +32,7 @@ export const createRunOpenapi =
       async perform(request, context) {
         const authentication = await authenticationOf(frame, body.authentication, call.readSecrets);
         const timeoutMs = task.timeout ? LONGEST_MS : TIMEOUT_MS;
-        return call.perform(request, { ...context, authentication, timeoutMs });
+        return call.perform(request, { ...context, authentication, filled: undefined, timeoutMs });
       },
     });
     return complete(frame, output);
@@ -47,7 +47,7 @@ async function operationOf(
 ): Promise<ApiOperation> {
   const place = `${frame.task.reference}/with/document`;
   if (!document) return operationInline(inline!, operationId, `${place}/inline`);
-  const { endpoint } = await preparedRequest(call, frame, document, place);
+  const { endpoint } = await preparedRequest(frame, document, place);
   return find(frame, { document: endpoint as string, operationId }, () =>
     authenticationOf(frame, document.authentication, call.readSecrets),
   );

@@ -6,6 +6,8 @@ export type Needs = {
   variables: Set<string>;
   /** The names in `$secrets.NAME`, where `$secrets` is not the author's own variable. */
   secrets?: Set<string>;
+  /** Each such `$secrets.NAME`. */
+  secretNodes?: Set<Node>;
   /** `$secrets` is used in another way, so that one can't tell which of them. */
   allSecrets?: true;
   problem?: ExpressionProblem;
@@ -110,11 +112,13 @@ function visitVariable(node: Node & { kind: "variable" }, known: Known, needs: N
 
 const SECRETS = "secrets";
 
-function visitSecret({ target, key }: Node & { kind: "index" }, known: Known, needs: Needs): boolean {
+function visitSecret(node: Node & { kind: "index" }, known: Known, needs: Needs): boolean {
+  const { target, key } = node;
   if (target.kind !== "variable" || target.name !== SECRETS || known.variables.includes(SECRETS)) return false;
   if (key.kind !== "constant" || typeof key.value !== "string") return false;
   needs.variables.add(SECRETS);
   (needs.secrets ??= new Set()).add(key.value);
+  (needs.secretNodes ??= new Set()).add(node);
   return true;
 }
 

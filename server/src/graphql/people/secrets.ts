@@ -20,7 +20,7 @@ export function addSecrets(builder: Builder): void {
 function addSecret(builder: Builder): void {
   builder.objectType("Secret", {
     description:
-      "A secret of a project, which the definitions of its agents use in `authentication`, and with which webhooks check signatures. Its value cannot be read.",
+      "A secret of a project, which the definitions of its agents use in calls, and with which webhooks check signatures. Its value cannot be read.",
     interfaces: ["Node"],
     fields: (t) => ({
       id: t.id({

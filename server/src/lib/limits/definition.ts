@@ -71,6 +71,11 @@ export const DEFINITION = {
   forkBranches: { value: 100, bounds: "branches of a `fork`", test: BY_NAME },
   eachConcurrency: { value: 100, bounds: "items of an `each` at the same time", test: BY_NAME },
   secretsPerDefinition: { value: 20, bounds: "names under `use.secrets` of a definition", test: BY_NAME },
+  secretExpressions: {
+    value: 100,
+    bounds: "expressions of a definition that do more with a secret than pass it on: a part, a hash, base64",
+    test: ["server/src/definition/linter.test.ts", "expressions that alter secrets are limited"],
+  },
   schemaSteps: {
     value: 200_000,
     bounds: "steps of checking one value against a schema",

@@ -1,6 +1,6 @@
 /** The arguments and the environment that a command is given. Both throw WorkflowError: nothing is started while a value is missing. */
 import { WorkflowError } from "../../../definition/workflow-error.ts";
-import { isScalar, type Json } from "../../../lib/json/json.ts";
+import { isScalar, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { isStorable } from "../../../lib/text.ts";
 import type { Frame } from "../../frame.ts";
 import { evaluateWithSecrets, type Authentication } from "../authentication.ts";
@@ -16,7 +16,7 @@ export async function environmentOf(
   { secrets }: Authentication,
 ): Promise<Record<string, string>> {
   if (!environment) return {};
-  const values = await evaluateWithSecrets(frame, environment, secrets);
+  const values = (await evaluateWithSecrets(frame, environment, secrets)) as JsonObject;
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, wordOf(value, `${environment.place}/${name}`)]),
   );

@@ -54,6 +54,7 @@ function outgoing(request: JsonObject, { headers, body }: Message, context: Way[
     },
     body: body && JSON.stringify(body),
     redirect: false,
+    confidential: context.filled?.confidential,
     signal: body ? context.signal : new AbortController().signal,
     turn: context.turn,
     timeoutMs: body ? context.leftMs() : GOODBYE_MS,

@@ -5,6 +5,7 @@ import { VERSION } from "../../../lib/version.ts";
 import type { EffectContext } from "../../effect.ts";
 import type { Authentication, ReadSecrets } from "../authentication.ts";
 import { oneSearchAtATime, type Calling } from "../calling.ts";
+import type { FilledRequest } from "../fill-request.ts";
 import { Credentials } from "../http-response.ts";
 import { withCommand, type McpCommands } from "./commands.ts";
 import { askCommand, beginWithCommand, converse, type Answer } from "./conversation.ts";
@@ -19,7 +20,8 @@ import type { Started } from "./running-command.ts";
 /** `perform` throws WorkflowError. */
 export type McpCall = {
   readSecrets: ReadSecrets;
-  perform(request: JsonObject, context: McpContext): Promise<Json>;
+  /** `kept`: the request as it is kept and shown. */
+  perform(kept: JsonObject, context: McpContext): Promise<Json>;
   /** The same, but a command stays from one request to the next until this is disposed of. */
   keeping(): McpCall & Disposable;
 };
@@ -28,6 +30,8 @@ type McpContext = EffectContext &
   Limited & {
     /** Evaluated for each attempt: it may hold secrets and is never kept. */
     authentication: Authentication;
+    /** The request with the secrets that its endpoint and headers name. */
+    filled: FilledRequest | undefined;
     /** A command's variables, evaluated likewise. */
     environment: Record<string, string>;
     /** A tool's own error is the output. */
@@ -56,10 +60,11 @@ type AskCommand = (wanted: Started, way: Way, asked: Asked, revision: string | u
 
 const performWith =
   (calling: Calling, figures: McpFigures, ask: AskCommand): McpCall["perform"] =>
-  async (request, context) => {
-    const { organizationId, turn, takesErrors } = context;
+  async (kept, context) => {
+    const { organizationId, turn, takesErrors, filled } = context;
     const { policy, secrets } = context.authentication;
-    const credentials = new Credentials(policy, secrets);
+    const request = filled ? { ...kept, ...addressIn(filled.request) } : kept;
+    const credentials = new Credentials(policy, secrets, filled?.made);
     const searching = oneSearchAtATime(calling.concealing, organizationId, credentials);
     const figure = figures.begin(request["method"] as string, request["command"] === undefined ? "http" : "stdio");
     let output: Json = null;
@@ -84,6 +89,11 @@ const performWith =
     }
     return output;
   };
+
+const addressIn = ({ endpoint, headers }: JsonObject): JsonObject => ({
+  endpoint: endpoint!,
+  ...(headers !== undefined && { headers }),
+});
 
 const commandIn = (request: JsonObject, { environment }: McpContext): Started => ({
   command: request["command"] as string,

@@ -5,6 +5,7 @@ import type { EffectContext } from "../../effect.ts";
 import type { HttpResponse } from "../../run/run.ts";
 import type { Authentication } from "../authentication.ts";
 import type { Calling } from "../calling.ts";
+import type { FilledRequest } from "../fill-request.ts";
 import { unhidden, type Credentials } from "../http-response.ts";
 import type { Answer, Line } from "./conversation.ts";
 import { refusalIn, shownWord } from "./outcome.ts";
@@ -15,7 +16,7 @@ export type Limited = { limitMs: number; leftMs(): number };
 /** All that the way to a server needs. */
 export type Way = {
   calling: Calling;
-  context: EffectContext & Limited & { authentication: Authentication };
+  context: EffectContext & Limited & { authentication: Authentication; filled: FilledRequest | undefined };
   credentials: Credentials;
   searching: <Result>(work: () => Promise<Result>) => Promise<Result>;
   conclude: Line["conclude"];
