@@ -10,7 +10,7 @@ export const approvals = createRoute({
   getParentRoute: () => inside,
   path: "/approvals",
   validateSearch: ({ show, open }): ApprovalsSearch => ({
-    ...oneOf("show", ["decided"], show),
+    ...oneOf("show", ["mine", "decided"], show),
     ...someText("open", open),
   }),
   component: function ApprovalsRoute() {

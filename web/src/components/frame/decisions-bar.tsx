@@ -49,7 +49,12 @@ function useOpenApproval(): (id: string) => void {
   return (open) => {
     const { pathname } = router.state.location;
     if (pathname === "/approvals")
-      void navigate({ to: "/approvals", search: { open }, replace: true, resetScroll: false });
+      void navigate({
+        to: "/approvals",
+        search: ({ show }: { show?: unknown }) => ({ ...(show === "mine" && { show: "mine" as const }), open }),
+        replace: true,
+        resetScroll: false,
+      });
   };
 }
 

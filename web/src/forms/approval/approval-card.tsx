@@ -2,7 +2,7 @@
 import { useEffect, useEffectEvent, useMemo, useRef, useState, type RefObject } from "react";
 import { Button, Textarea } from "@mantine/core";
 import type { ApprovalCardFragment, Decision } from "../../api/documents.ts";
-import { VERBS } from "../../api/decisions.ts";
+import { VERBS, type Made } from "../../api/decisions.ts";
 import { useApi } from "../../api/hooks.ts";
 import { useMay } from "../../api/use-may.ts";
 import { InputForm } from "../input-form.tsx";
@@ -16,7 +16,9 @@ import { isObject, objectIn, problemInObject, type Json, type JsonObject } from 
 import { useKeys } from "../../lib/use-keys.ts";
 import { canSay, valuesFrom, type FormField, type Values } from "../values.ts";
 import classes from "./approval-card.module.css";
+import { DecideInPlace, Decisions, Who } from "./people.tsx";
 import { useDecision } from "./use-decision.ts";
+import { isAnswered, isInPlace, whyNot } from "./who.ts";
 
 type Props = {
   approval: ApprovalCardFragment;
@@ -31,7 +33,8 @@ type Props = {
 };
 
 export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = false }: Props) {
-  const { id, status, question, context, assignee, stepNumber, canDecide, toolCall } = approval;
+  const { id, status, question, context, stepNumber, canDecide, toolCall } = approval;
+  const assignee = noteOf(approval);
   // Several steps of a run may ask the same; a list has one open at a time.
   const name = isInList ? question : `${question} Step ${stepNumber}`;
   const card = useRef<HTMLElement>(null);
@@ -39,7 +42,10 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
   const made = useDecision(id);
   const isOpen = status === "open";
   const wasOpen = useWasOpen(isOpen, onDecided);
-  const isDecidable = isOpen && canDecide && !made;
+  const { me } = useMay();
+  const [isMeant, setIsMeant] = useState(made !== undefined || decisions.keptOf(id) !== undefined);
+  const asksFirst = isOpen && !made && !isMeant && isInPlace(approval, me);
+  const isDecidable = isOpen && canDecide && !made && !asksFirst;
   useKeysOfCard(card, { name, isDecidable, hasKeys: keys === "card" });
   return (
     <section
@@ -60,16 +66,32 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
           {!isOpen && <Decided approval={approval} isOthers={wasOpen && !decisions.isTakenFromHere(id)} />}
         </div>
       </div>
+      <Who approval={approval} />
+      {isOpen && approval.decisions.length > 0 && <Decisions approval={approval} />}
       {/* A tool call that is decided here stands in its form. */}
-      {context !== null && !(toolCall && isDecidable) && (
-        <Context value={contextOf(approval, made?.input.answer)} isOpen={isOpen} />
+      {context !== null && !(toolCall && isDecidable && !isAnswered(approval)) && (
+        <Context value={contextOf(approval, made?.input.answer ?? approval.answer)} isOpen={isOpen} />
       )}
       {isOpen && made && <p className="dim">{VERBS[made.input.decision].now}. It is sent in a moment.</p>}
-      {isOpen && !canDecide && <MayNot />}
+      {isOpen && !canDecide && !made && <MayNot approval={approval} />}
+      {asksFirst && (
+        <DecideInPlace
+          approval={approval}
+          name={name}
+          onMeant={() => {
+            setIsMeant(true);
+            card.current?.focus({ preventScroll: true });
+          }}
+        />
+      )}
       {isDecidable && <DecisionForm approval={approval} onMade={onMade} hasKeys={keys !== undefined} card={card} />}
     </section>
   );
 }
+
+/** A word of the author's about who should decide, where it names nobody. */
+const noteOf = ({ assignee, assignees }: ApprovalCardFragment): string | null =>
+  assignees.length > 0 ? null : assignee;
 
 /** The context of a question. While a decision waits to be sent, it has the arguments that a person gave the tool. */
 function contextOf({ context, toolCall }: ApprovalCardFragment, answer: Json | undefined): Json {
@@ -111,24 +133,24 @@ function useKeysOfCard(
   );
 }
 
-const Head = ({
-  approval: { status, stepNumber, assignee, createdAt, expiresAt },
-}: {
-  approval: ApprovalCardFragment;
-}) => (
-  <div className={classes["head"]}>
-    <StatusMark status={status} />
-    <span className="dim">
-      step {stepNumber}, asked <Time at={createdAt} />
-      {assignee && `, for ${assignee}`}
-      {status === "open" && expiresAt && (
-        <>
-          , expires <Time at={expiresAt} />
-        </>
-      )}
-    </span>
-  </div>
-);
+const Head = ({ approval }: { approval: ApprovalCardFragment }) => {
+  const { status, stepNumber, createdAt, expiresAt } = approval;
+  const assignee = noteOf(approval);
+  return (
+    <div className={classes["head"]}>
+      <StatusMark status={status} />
+      <span className="dim">
+        step {stepNumber}, asked <Time at={createdAt} />
+        {assignee && `, for ${assignee}`}
+        {status === "open" && expiresAt && (
+          <>
+            , expires <Time at={expiresAt} />
+          </>
+        )}
+      </span>
+    </div>
+  );
+};
 
 /** Whether it was open when it was first shown. Tells when it no longer is. */
 function useWasOpen(isOpen: boolean, onDecided: (() => void) | undefined): boolean {
@@ -143,12 +165,12 @@ function useWasOpen(isOpen: boolean, onDecided: (() => void) | undefined): boole
   return wasOpen;
 }
 
-function MayNot() {
-  const { may, role } = useMay();
+function MayNot({ approval }: { approval: ApprovalCardFragment }) {
+  const { may, role, me } = useMay();
   return (
     <p className="dim">
       {may("approvals:decide")
-        ? "It can no longer be decided."
+        ? me && whyNot(approval, me)
         : `You may read this, but not decide it. Owners, admins, editors and runners may${role ? `; you are ${withArticle(role)} here` : ""}.`}
     </p>
   );
@@ -162,7 +184,10 @@ type Asked = {
 };
 
 /** The form of an answer, or that of a tool call's arguments, which is empty if it can't say or can't show all of them. */
-function askedOf({ answerFields, toolCall }: ApprovalCardFragment): Asked {
+function askedOf(approval: ApprovalCardFragment): Asked {
+  const { answerFields, toolCall, answer } = approval;
+  // Those who approve after the first approve the same.
+  if (isAnswered(approval)) return { fields: [], initial: () => ({}), answerOf: () => answer };
   if (!toolCall)
     return {
       fields: answerFields,
@@ -188,13 +213,14 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
   const keyOf = (key: string) => hasKeys && <Key>{key}</Key>;
   const { decisions } = useApi();
   const [kept] = useState(() => decisions.keptOf(id));
-  const written = useArguments(approval.toolCall, fields, kept?.input.answer ?? undefined);
+  const answered = isAnswered(approval) ? approval.answer : undefined;
+  const written = useArguments(
+    answered === undefined ? approval.toolCall : null,
+    fields,
+    kept?.input.answer ?? undefined,
+  );
   const [comment, setComment] = useState(kept?.input.comment ?? "");
-  useEffect(() => {
-    // The button that had the focus was replaced.
-    if (kept && [document.body, card.current].includes(document.activeElement as HTMLElement))
-      card.current?.querySelector<HTMLElement>(`button[value="${kept.input.decision}"]`)?.focus();
-  }, [card, kept]);
+  useFocusOnKept(card, kept);
   return (
     <InputForm
       fields={fields}
@@ -205,7 +231,7 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
         const decision = verb as Decision;
         const isApproval = decision === "approve";
         if (isApproval && written.isWrong()) return;
-        const given = !isApproval ? undefined : fields.length > 0 ? answerOf(answer) : written.answer;
+        const given = !isApproval ? undefined : fields.length > 0 ? answerOf(answer) : (answered ?? written.answer);
         decisions.make(
           { approvalId: id, decision, ...(comment && { comment }), ...(given !== undefined && { answer: given }) },
           question,
@@ -216,6 +242,7 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
     >
       {(isSending) => (
         <>
+          {answered != null && !approval.toolCall && <AnswerOfOthers value={answered} />}
           {written.field}
           <Textarea
             label="Comment"
@@ -238,6 +265,21 @@ function DecisionForm({ approval, onMade, hasKeys, card }: FormProps) {
     </InputForm>
   );
 }
+
+/** The button of a decision that was taken back or refused replaces the one that had the focus. */
+function useFocusOnKept(card: FormProps["card"], kept: Made | undefined): void {
+  useEffect(() => {
+    if (kept && [document.body, card.current].includes(document.activeElement as HTMLElement))
+      card.current?.querySelector<HTMLElement>(`button[value="${kept.input.decision}"]`)?.focus();
+  }, [card, kept]);
+}
+
+const AnswerOfOthers = ({ value }: { value: Json }) => (
+  <div>
+    <p className="dim">Others have approved with this answer, and so do you.</p>
+    <JsonTable value={value} />
+  </div>
+);
 
 /**
  * The arguments of a tool call that no form can say or show, as JSON: they are sent if they were changed. `isWrong` shows why they
@@ -296,10 +338,12 @@ const Key = ({ children }: { children: string }) => (
 
 /** `isOthers`: somebody else decided first. */
 function Decided({ approval, isOthers }: { approval: ApprovalCardFragment; isOthers: boolean }) {
-  const { status, decidedBy, decidedAt, comment, answer } = approval;
+  const { status, decidedBy, decidedAt, comment, answer, decisions } = approval;
+  const isListed = decisions.length > 1 || decisions.some(({ isOverride }) => isOverride);
   return (
     <div className={classes["decided"]}>
-      {decidedBy && decidedAt && (
+      {isListed && <Decisions approval={approval} />}
+      {!isListed && decidedBy && decidedAt && (
         <p>
           {isOthers && "Already decided: "}
           {decidedBy.name} {status} this <Time at={decidedAt} />

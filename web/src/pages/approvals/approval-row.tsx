@@ -8,6 +8,7 @@ import { moveIn } from "../../components/table/use-list-keys.ts";
 import { Time } from "../../components/time.tsx";
 import { useDecision } from "../../forms/approval/use-decision.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
+import { countText } from "../../forms/approval/who.ts";
 import { argumentsText } from "../../lib/arguments-text.ts";
 import { showInvisible } from "../../lib/invisible.ts";
 import classes from "./approvals.module.css";
@@ -35,6 +36,7 @@ type Props = {
 export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggle, onMade }: Props) {
   const { id, status, question, toolCall, agent, createdAt, expiresAt, decidedBy, decidedAt } = approval;
   const made = useDecision(id);
+  const count = status === "open" ? countText(approval) : undefined;
   return (
     <>
       <tr data-chosen={isOpen || undefined}>
@@ -56,6 +58,7 @@ export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggl
           >
             {showInvisible(isOpen ? question : beginningOf(question))}
             {toolCall && status === "open" && <span> {argumentsText(toolCall.arguments)}</span>}
+            {count && <span> {count}</span>}
           </button>
         </td>
         <td className={classes["agent"]}>{agent.name}</td>

@@ -12,7 +12,9 @@ import {
 } from "../../api/documents.ts";
 import { useApi, useAsked, useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
+import { useMay } from "../../api/use-may.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
+import { isAssigned } from "../../forms/approval/who.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
@@ -25,22 +27,24 @@ import classes from "./approvals.module.css";
 import { useInboxKeys } from "./use-inbox-keys.ts";
 
 /** `open`: the id of the approval that is open. */
-export type ApprovalsSearch = { project?: string | undefined; show?: "decided"; open?: string };
+export type ApprovalsSearch = { project?: string | undefined; show?: "mine" | "decided"; open?: string };
 
 const ROW_PX = 36;
 const OPEN: ApprovalStatus[] = ["open"];
 const DECIDED: ApprovalStatus[] = ["approved", "rejected", "expired", "withdrawn"];
 
 export function Approvals({ search }: { search: ApprovalsSearch }) {
-  const isDecided = search.show === "decided";
+  const { show = "all" } = search;
+  const isDecided = show === "decided";
   return (
     <div className="stack">
       <PageHead title="Approvals" />
       <Tabs
         label="Approvals"
-        chosen={isDecided ? "decided" : "open"}
+        chosen={show}
         tabs={[
-          { name: "open", word: "Open", link: { to: "/approvals", search: {} } },
+          { name: "all", word: "All open", link: { to: "/approvals", search: {} } },
+          { name: "mine", word: "Mine", link: { to: "/approvals", search: { show: "mine" } } },
           { name: "decided", word: "Decided", link: { to: "/approvals", search: { show: "decided" } } },
         ]}
       >
@@ -50,8 +54,14 @@ export function Approvals({ search }: { search: ApprovalsSearch }) {
   );
 }
 
+const filterOf = (status: ApprovalStatus[], project: string | undefined, isMine: boolean): Filter => ({
+  status,
+  ...(project && { projectId: [project] }),
+  ...(isMine && { assignedToMe: true }),
+});
+
 function Inbox({ search: { project, show, open }, isDecided }: { search: ApprovalsSearch; isDecided: boolean }) {
-  const of = (status: ApprovalStatus[]) => ({ status, ...(project && { projectId: [project] }) });
+  const of = (status: ApprovalStatus[]): Filter => filterOf(status, project, show === "mine");
   const filter = of(isDecided ? DECIDED : OPEN);
   const pages = usePages({
     name: `approvals ${JSON.stringify(filter)}`,
@@ -95,7 +105,7 @@ function Inbox({ search: { project, show, open }, isDecided }: { search: Approva
         columns={columnsOf(isDecided)}
         className={classes["table"]}
         fresh={{ count: fresh, onShow: showFresh }}
-        empty={isDecided ? <NoneDecided /> : <NoneOpen />}
+        empty={<None show={show} />}
         renderRow={(approval) => (
           <ApprovalRow
             key={approval.id}
@@ -111,11 +121,25 @@ function Inbox({ search: { project, show, open }, isDecided }: { search: Approva
   );
 }
 
+const None = ({ show }: { show: ApprovalsSearch["show"] | undefined }) =>
+  show === "decided" ? <NoneDecided /> : show === "mine" ? <NoneOfMine /> : <NoneOpen />;
+
 const NoneDecided = () => (
   <Empty title="No decisions yet">
     <p>Each decision stays here, with who made it and what they said.</p>
     <Link to="/approvals" search={{}} className="link">
       Open approvals
+    </Link>
+  </Empty>
+);
+
+const NoneOfMine = () => (
+  <Empty title="Nothing waits for you">
+    <p>
+      An approval that names you or your role shows up here at once. One that names nobody is decided by anyone who may.
+    </p>
+    <Link to="/approvals" search={{}} className="link">
+      All open approvals
     </Link>
   </Empty>
 );
@@ -139,7 +163,7 @@ function Linked({ id }: { id: string }) {
   return <Problem refusal={refusal} action={refusal.code === "NOT_FOUND" ? undefined : again} />;
 }
 
-type Filter = { status: ApprovalStatus[]; projectId?: string[] };
+type Filter = { status: ApprovalStatus[]; projectId?: string[]; assignedToMe?: boolean };
 type FreshOf = {
   pages: PagesRead<ApprovalCardFragment>;
   isDecided: boolean;
@@ -150,7 +174,10 @@ type FreshOf = {
 /** The approvals that have come to the list meanwhile. Lines that were seen stay where they are, with what became of them. */
 function useFreshApprovals({ pages, isDecided, open, decided }: FreshOf) {
   const fresh = useFresh();
+  const { me } = useMay();
   const { items, isWhole } = pages;
+  const belongs = (approval: ApprovalCardFragment): boolean =>
+    !open.assignedToMe || (me !== undefined && isAssigned(approval, me));
   const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
   const showFresh = (): void => {
     fresh.clear();
@@ -177,8 +204,9 @@ function useFreshApprovals({ pages, isDecided, open, decided }: FreshOf) {
     { projectId: open.projectId?.[0] ?? null },
     {
       onMissed: () => readMissed({ open, decided }),
-      onData: ({ approvalsChanged: { id, status } }) => {
-        const isHere = (status === "open") !== isDecided;
+      onData: ({ approvalsChanged: approval }) => {
+        const { id, status } = approval;
+        const isHere = (status === "open") !== isDecided && belongs(approval);
         // The newest open ones are at the end, the newest decided ones at the beginning.
         if (isHere && (isDecided || isWhole)) add([id]);
         else if (!isHere) fresh.drop(id);

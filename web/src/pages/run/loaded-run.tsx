@@ -12,6 +12,7 @@ import {
 import { useRead } from "../../api/hooks.ts";
 import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
+import { assigneesText, countText } from "../../forms/approval/who.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { JsonTable } from "../../components/json-table.tsx";
 import { Problem, TryAgain } from "../../components/notice.tsx";
@@ -174,10 +175,17 @@ function useShow(runId: string): (change: Change) => void {
   );
 }
 
-/** The decision at a step, by its number. */
+/** The decision at a step, or who is waited for, by its number. */
 const saidIn = (approvals: Read["approvals"]["nodes"]): ReadonlyMap<number, string> =>
   new Map(
-    approvals.flatMap(({ stepNumber, status, decidedBy, comment }) =>
-      decidedBy ? [[stepNumber, `${decidedBy.name} ${status}${comment ? `: “${comment}”` : ""}`] as const] : [],
-    ),
+    approvals.flatMap((approval) => {
+      const { stepNumber, status, decidedBy, comment, assignees } = approval;
+      const said =
+        status === "open"
+          ? [assignees.length > 0 && `waits for ${assigneesText(assignees)}`, countText(approval)]
+              .filter(Boolean)
+              .join(", ")
+          : decidedBy && `${decidedBy.name} ${status}${comment ? `: “${comment}”` : ""}`;
+      return said ? [[stepNumber, said] as const] : [];
+    }),
   );

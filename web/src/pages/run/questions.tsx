@@ -1,7 +1,8 @@
 /** The approvals that wait, before the steps. `a` and `r` decide the one that has the focus. */
 import { useSyncExternalStore } from "react";
 import { Link } from "@tanstack/react-router";
-import type { ApprovalCardFragment } from "../../api/documents.ts";
+import { ApprovalsChangedDocument, type ApprovalCardFragment } from "../../api/documents.ts";
+import { useLive } from "../../api/hooks.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
 import { countText } from "../../lib/counts.ts";
 import type { RunView } from "./run-view.ts";
@@ -17,6 +18,11 @@ type Props = {
 };
 
 export function Questions({ asked, hasMore, view, onDecided }: Props) {
+  // A decision of several and a reassignment leave the run as it is, so its stream does not tell of them.
+  const isShared = asked.some(
+    ({ status, quorum, assignees }) => status === "open" && (quorum > 1 || assignees.length > 0),
+  );
+  useLive(ApprovalsChangedDocument, { projectId: null }, { pause: !isShared, onMissed: onDecided });
   if (asked.length === 0) return null;
   return (
     <div className={classes["asked"]}>
