@@ -73,7 +73,9 @@ export const keptIn =
 /** The URL of a kept request as an output shows it. */
 export function shownUrl({ endpoint, query }: JsonObject): string {
   const parameters = isObject(query) ? Object.entries(query).filter(([, value]) => value !== null) : [];
-  const text = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString();
+  const text = new URLSearchParams(
+    parameters.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
   const url = withParameters(endpoint as string, text);
   return url.replaceAll(/%5Bsecret\+([\w.-]+)%5D/g, "[secret $1]");
 }
