@@ -237,7 +237,8 @@ type WithHandles = WithRuns & ReturnType<typeof createRooms>;
 
 /** The people, what starts runs by itself, and everything that resolvers are given. */
 function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDisposableStack) {
-  const { base, secretKeys, rates, notices, triggerMemory, agents, secrets, models, llm, runs, listener } = withRuns;
+  const { base, secretKeys, rates, mail, notices, triggerMemory, agents, secrets, models, llm, runs, listener } =
+    withRuns;
   const { clock, log } = base;
   const { url } = listener;
   const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
@@ -248,7 +249,7 @@ function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDi
   const { events } = triggers;
   withRuns.later.events = events;
   const listening = stack.use(triggerMemory.listeners.watch(clock));
-  const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url };
+  const members: Members = { auth, mail, invitationKey: secretKeys.derive("invitations v1"), url };
   const runDrafts = { ...base, agents, models, llm };
   const handles: Handles = {
     runDrafts,

@@ -1,8 +1,10 @@
 /** Facts that cannot be asked over the wire: the maximum of members, and an invitation's columns. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
+import { makeOwner, openAuth, PASSWORD, quiet, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { createMail } from "../mail/mail.ts";
+import { MAIL_RECIPIENTS_PER_DAY } from "../rates/plans.ts";
 import type { Database } from "../storage/database.ts";
 import { authenticate } from "../auth/admission/authenticate.ts";
 import type { Acting } from "../auth/caller.ts";
@@ -32,9 +34,20 @@ beforeAll(async () => {
   const databases = stack.use(await startDatabases());
   database = stack.use(await databases.open());
   auth = stack.use(openAuth(database));
-  members = { auth, invitationKey: Buffer.alloc(32, 7), url: "https://agents.example.org" };
+  members = { auth, mail: mailBy(undefined), invitationKey: Buffer.alloc(32, 7), url: "https://agents.example.org" };
 });
 afterAll(() => stack.disposeAsync());
+
+const mailBy = (own: Parameters<typeof createMail>[0]["own"]): Members["mail"] =>
+  createMail({
+    database,
+    clock: auth.clock,
+    log: quiet,
+    random: Math.random,
+    own,
+    derive: () => Buffer.alloc(32),
+    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
+  });
 
 /** The owner of another organization, by a session. */
 async function signedIn(): Promise<Acting> {
@@ -235,4 +248,41 @@ test("a key that was revoked a moment ago changes nobody, though the process doe
   await expect(removeMember(members, byKey, memberId)).rejects.toMatchObject(refused);
   await expect(inviteMember(members, byKey, { email: undefined, role: "viewer" })).rejects.toMatchObject(refused);
   expect((await listMembers(members, caller, { first: 1 })).items).toMatchObject([{ role: "runner" }]);
+});
+
+describe("the mail of an invitation", () => {
+  const server = { host: "127.0.0.1", port: 25, tls: "none", user: undefined, password: undefined } as const;
+  const invite = (by: Members, caller: Acting, email: string) => inviteMember(by, caller, { email, role: "viewer" });
+  const queuedFor = async (email: string): Promise<number> =>
+    (await database.query("select from mails where organization_id is not null and recipient = $1", [email])).length;
+
+  test("is queued with the invitation, and not beyond the plan's recipients of the day", async () => {
+    const mailing: Members = {
+      ...members,
+      mail: mailBy({ server, from: { name: "", address: "agents@example.org" } }),
+    };
+    const { caller } = await makeOwner(auth);
+    const { organizationId } = caller;
+    await database.query("update organizations set plan = 'free' where id = $1", [organizationId]);
+    expect(await invite(mailing, caller, "one@mailed.example.org")).toMatchObject({ isMailed: true });
+    const most = MAIL_RECIPIENTS_PER_DAY.free;
+    await database.query("update mail_days set recipients = $2 where organization_id = $1", [organizationId, most - 1]);
+    expect(await invite(mailing, caller, "two@mailed.example.org")).toMatchObject({ isMailed: true });
+    const last = await invite(mailing, caller, "three@mailed.example.org");
+    expect(last).toMatchObject({ isMailed: false });
+    expect(await findByToken(members, tokenOf(last))).toMatchObject({ invitation: { role: "viewer" } });
+    const counts = await Promise.all(["one", "two", "three"].map((name) => queuedFor(`${name}@mailed.example.org`)));
+    expect(counts).toEqual([1, 1, 0]);
+  });
+
+  test("is not queued without SMTP_URL, nor when the invitation is refused", async () => {
+    const { caller, email } = await makeOwner(auth);
+    expect(await invite(members, caller, "unset@mailed.example.org")).toMatchObject({ isMailed: false });
+    const mailing: Members = {
+      ...members,
+      mail: mailBy({ server, from: { name: "", address: "agents@example.org" } }),
+    };
+    await expect(invite(mailing, caller, email)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect([await queuedFor("unset@mailed.example.org"), await queuedFor(email)]).toEqual([0, 0]);
+  });
 });

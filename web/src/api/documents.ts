@@ -1351,7 +1351,7 @@ export type InviteMemberMutationVariables = Exact<{
 }>;
 
 
-export type InviteMemberMutation = { inviteMember: { id: string, email: string | null, role: Role, url: string | null } | null };
+export type InviteMemberMutation = { inviteMember: { id: string, email: string | null, role: Role, url: string | null, isMailed: boolean | null } | null };
 
 export type RevokeInvitationMutationVariables = Exact<{
   input: RevokeInvitationInput;
@@ -1797,7 +1797,7 @@ export const LeaveOrganizationDocument = typed<LeaveOrganizationMutation, LeaveO
 );
 
 export const InviteMemberDocument = typed<InviteMemberMutation, InviteMemberMutationVariables>(
-  "mutation InviteMember($input:InviteMemberInput!){inviteMember(input:$input){id email role url}}",
+  "mutation InviteMember($input:InviteMemberInput!){inviteMember(input:$input){id email role url isMailed}}",
 );
 
 export const RevokeInvitationDocument = typed<RevokeInvitationMutation, RevokeInvitationMutationVariables>(

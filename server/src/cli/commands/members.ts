@@ -8,12 +8,12 @@ import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../l
 import { plainText } from "../line/terminal.ts";
 
 type Member = { id: string; role: Role; createdAt: string; user: { name: string; email: string | null } };
-type Invitation = { id: string; email: string | null; role: Role; expiresAt: string; url: string };
+type Invitation = { id: string; email: string | null; role: Role; expiresAt: string; url: string; isMailed: boolean };
 type Options = ApiOptions & { json?: true };
 
 const FIELDS = "id role createdAt user { name email }";
 const LIST = `query ($first: Int!) { members(first: $first) { nodes { ${FIELDS} } ${MORE} } }`;
-const INVITE = `mutation ($input: InviteMemberInput!) { inviteMember(input: $input) { id email role createdAt expiresAt url } }`;
+const INVITE = `mutation ($input: InviteMemberInput!) { inviteMember(input: $input) { id email role createdAt expiresAt url isMailed } }`;
 const SET = `mutation ($input: SetMemberRoleInput!) { setMemberRole(input: $input) { ${FIELDS} } }`;
 const REMOVE = `mutation ($input: RemoveMemberInput!) { removeMember(input: $input) { ${FIELDS} } }`;
 
@@ -56,6 +56,10 @@ async function invite(line: CommandLine, options: Options & { role: Role; email?
   if (options.json) return line.terminal.printJson(made);
   line.terminal.print(made.url);
   line.terminal.say(`it works once, until ${minuteOf(made.expiresAt)}, and is not shown again`);
+  if (made.email !== null)
+    line.terminal.say(
+      made.isMailed ? `it was also mailed to ${plainText(made.email)}` : "it was not mailed: pass it on yourself",
+    );
 }
 
 async function setRole(line: CommandLine, name: string, role: Role, options: Options): Promise<void> {

@@ -82,7 +82,7 @@ export type Objects = {
   ModelPrices: ModelPrices;
   ModelLimits: ModelLimits;
   Member: Member;
-  Invitation: Invitation & { url?: string };
+  Invitation: Invitation & { url?: string; isMailed?: boolean };
   InvitationPreview: OpenInvitation;
   ApiKeyPreset: ApiKeyPreset;
   LoginResult: SignedIn;

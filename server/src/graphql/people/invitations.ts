@@ -57,6 +57,12 @@ function addInvitation(builder: Builder, enums: Enums): void {
         nullable: true,
         description: "The link. Only the answer of `inviteMember` has it; everywhere else it is null.",
       }),
+      isMailed: t.exposeBoolean("isMailed", {
+        scope: "inherited",
+        nullable: true,
+        description:
+          "Whether the link was also mailed to `email`. Only the answer of `inviteMember` has it; everywhere else it is null.",
+      }),
     }),
   });
 }
@@ -137,7 +143,7 @@ function addInvite(builder: Builder, enums: Enums): void {
       scope: "admin",
       narrowedKeys: false,
       type: "Invitation",
-      description: `Creates a link that works once, within ${LIMITS.invitationDays} days. Only this answer has its \`url\`; no e-mail is sent. Only an owner can invite an owner.`,
+      description: `Creates a link that works once, within ${LIMITS.invitationDays} days. Only this answer has its \`url\`. With an \`email\` the link is also mailed, if the server sends mail; \`isMailed\` says so. Only an owner can invite an owner.`,
       args: { input: t.arg({ type: input, description: "Input of `inviteMember`." }) },
       resolve: (_, { input: { email, role } }, context) =>
         inviteMember(context.members, actingOf(context), { email: email ?? undefined, role }),

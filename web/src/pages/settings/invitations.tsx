@@ -50,7 +50,9 @@ export function Invitations({ caller, asked, readAgain }: Props) {
   return (
     <section className={classes["section"]} aria-labelledby="invitations">
       <h2 id="invitations">Invitations</h2>
-      <p className="dim">A link that works once, within 7 days. Send it yourself: Autograph sends no mail.</p>
+      <p className="dim">
+        A link that works once, within 7 days. With an e-mail, it is also mailed if this server sends mail.
+      </p>
       <Invite
         caller={caller}
         onMade={(one) => {
@@ -63,6 +65,7 @@ export function Invitations({ caller, asked, readAgain }: Props) {
           <p>
             The link for {made.email ?? "anyone who has it"}, as {made.role}. It is shown only once.
           </p>
+          <p>{made.isMailed ? `It was also mailed to ${made.email}.` : "It was not mailed: pass it on yourself."}</p>
           <ToCopy text={made.url} label="Copy the link" />
         </div>
       )}
