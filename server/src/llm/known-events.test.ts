@@ -77,7 +77,7 @@ const cut = (stream: string, bytes: number): Buffer[] => {
   return Array.from({ length: Math.ceil(all.length / bytes) }, (_, at) => all.subarray(at * bytes, (at + 1) * bytes));
 };
 /** Lengths of pieces that begin at other places in each event. The shorter, the more ticks of the event loop. */
-const [SMALL, OTHER] = scaled({ whole: [3, 5], part: [31, 37] }) as [number, number];
+const [SMALL, OTHER] = scaled<[number, number]>({ whole: [3, 5], part: [31, 37] });
 const escaped = (stream: string): string =>
   stream.replace(/[^\0-~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
