@@ -4,11 +4,15 @@ import { join } from "node:path";
 import { parseDefinition } from "./parse-definition.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const AGENTS = join(ROOT, "examples/agents");
+const FOLDERS = ["examples/agents", "examples/automations"].map((folder) => join(ROOT, folder));
 
-/** The agents under examples/agents by file name. */
+/** The definitions among the examples by file name. */
 export const examples = (): [string, string][] =>
-  readdirSync(AGENTS).map((name) => [name, readFileSync(join(AGENTS, name), "utf8")]);
+  FOLDERS.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".yaml"))
+      .map((name): [string, string] => [name, readFileSync(join(folder, name), "utf8")]),
+  );
 
 /** The YAML blocks of docs/definitions.md by their line, each made whole. */
 export function documented(): [string, string][] {
