@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "./client.ts";
 import { blocksOf, commandsOf, Reader } from "./docs-reader.ts";
 import { startLlmService, toolCall, type LlmService } from "./llm-service.ts";
+import { startSmtp, type Smtp } from "./smtp.ts";
 
 /** The first one sets the server up. */
 const PAGES = ["cli", "api", "drafts", "operations", "triggers", "models", "mcp"];
@@ -14,16 +15,27 @@ const PAGES = ["cli", "api", "drafts", "operations", "triggers", "models", "mcp"
 let server: TestServer;
 /** In place of the model of docs/models.md: it is tested, and then asked. */
 let model: LlmService;
+/** In place of a provider's SMTP server. */
+let smtp: Smtp;
 /** The owner's, once a page has printed another. */
 let password: string | undefined;
 beforeAll(async () => {
   model = await startLlmService();
   model.replies = [{ ok: true }, toolCall("confirm", { ok: true }), "Tuesday", "Tuesday", "Wednesday"];
-  server = await startTestServer({ fresh: true, env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  smtp = await startSmtp();
+  server = await startTestServer({
+    fresh: true,
+    env: {
+      OUTBOUND_ALLOW: "127.0.0.1/32",
+      SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
+      MAIL_FROM: "Autograph <agents@example.org>",
+    },
+  });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await model[Symbol.asyncDispose]();
+  await smtp[Symbol.asyncDispose]();
 });
 
 test.for(PAGES)("what docs/%s.md tells one to type works, in its order", async (page) => {

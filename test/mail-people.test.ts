@@ -72,3 +72,67 @@ describe("an invitation", () => {
     expect(textOf(await mailTo("eve@example.com"))).toContain(made.stdout.trim());
   });
 });
+
+describe("a forgotten password", () => {
+  const REQUEST = "mutation ($email: String!) { requestPasswordReset(input: {email: $email}) { email } }";
+  const RESET = `mutation ($token: String!, $password: String!) {
+    resetPassword(input: {token: $token, password: $password}) { email } }`;
+  const LOGIN =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+  const NEW = "a new and good password";
+
+  test("is replaced by a mailed link, which works once; who was signed in is out", async () => {
+    const { email, password, accessToken } = await member("grace@example.com");
+    expect((await server.data(REQUEST, { email: "nobody@example.com" }, null)).requestPasswordReset).toEqual({
+      email: "nobody@example.com",
+    });
+    expect((await server.data(REQUEST, { email }, null)).requestPasswordReset).toEqual({ email });
+    const mail = await mailTo(email);
+    expect(headerOf(mail, "Subject")).toBe("A new password for Autograph");
+    const [, token] = /#password-reset=(rst_\S+)/.exec(textOf(mail))!;
+    // The link is its credential: another one beside it is ignored.
+    expect((await server.data(RESET, { token, password: NEW }, "expired")).resetPassword).toEqual({ email });
+    const [again, former, present, session] = [
+      await server.graphql(RESET, { token, password: NEW }, null),
+      await server.graphql(LOGIN, { email, password }, null),
+      await server.graphql(LOGIN, { email, password: NEW }, null),
+      await server.graphql("{ me { email } }", {}, accessToken),
+    ];
+    expect(again.errors![0]!.extensions.code).toBe("NOT_FOUND");
+    expect(former.errors![0]!.extensions.code).toBe("UNAUTHENTICATED");
+    expect(present.data.login.accessToken).toBeDefined();
+    expect(session.errors![0]!.extensions.code).toBe("UNAUTHENTICATED");
+    expect(smtp.received.flatMap(({ to }) => to)).toEqual([email]);
+    const { auditEvents } = await server.data(
+      "{ auditEvents(first: 50) { nodes { action actor { kind name } subject { kind } } } }",
+    );
+    expect(auditEvents.nodes).toContainEqual({
+      action: "password_reset",
+      actor: { kind: "user", name: expect.any(String) as string },
+      subject: { kind: "user" },
+    });
+  });
+
+  test("an operation asks once: a list of addresses can't be tried in one", async () => {
+    const many = `mutation { a: requestPasswordReset(input: {email: "a@example.com"}) { email }
+      b: requestPasswordReset(input: {email: "b@example.com"}) { email } }`;
+    expect((await server.graphql(many, {}, null)).errors![0]!.extensions.code).toBe("GRAPHQL_VALIDATION_FAILED");
+  });
+
+  test("on a server that sends no mail is refused in the same words for every address", async () => {
+    await using silent = await startTestServer();
+    for (const email of [silent.world.email, "nobody@example.com"]) {
+      const { errors } = await silent.graphql(REQUEST, { email }, null);
+      expect(errors![0]).toMatchObject({
+        message: expect.stringContaining("autograph user reset-password") as string,
+        extensions: { code: "CONFLICT", reason: "mail_not_configured" },
+      });
+    }
+  });
+
+  async function member(email: string): Promise<{ email: string; password: string; accessToken: string }> {
+    const { password } = await server.member(email, "viewer");
+    const { data } = await server.graphql(LOGIN, { email, password }, null);
+    return { email, password, accessToken: data.login.accessToken };
+  }
+});

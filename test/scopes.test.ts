@@ -210,6 +210,7 @@ describe("queries and subscriptions", () => {
     const all = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith("__"));
     expect(all.map(({ name }) => name).filter((name) => !reached.has(name))).toEqual([
       "LoginResult",
+      "PasswordReset",
       "RevokeOtherSessionsResult",
       "ModelTest",
       "RunDraftField",

@@ -400,7 +400,7 @@ describe("another password", () => {
       const { errors } = await server.graphql(query, {}, accessToken);
       expect(errors).toMatchObject([
         {
-          message: "an operation may have one login, acceptInvitation or changePassword",
+          message: "an operation may have one mutation that asks for, tries or sets a password, such as login",
           extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
         },
       ]);

@@ -35,7 +35,7 @@ import { VERSION } from "./lib/version.ts";
 import { createMail } from "./mail/mail.ts";
 import { createSendNow } from "./mail/send-now.ts";
 import { sendQueued } from "./mail/send-queued.ts";
-import type { Members } from "./members/members.ts";
+import { createMembers } from "./members/members.ts";
 import { connectionsOf, namesOfConnections } from "./models/find-connection.ts";
 import { createModels } from "./models/models.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
@@ -249,7 +249,7 @@ function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDi
   const { events } = triggers;
   withRuns.later.events = events;
   const listening = stack.use(triggerMemory.listeners.watch(clock));
-  const members: Members = { auth, mail, invitationKey: secretKeys.derive("invitations v1"), url };
+  const members = stack.use(createMembers({ auth, mail, url, derive: secretKeys.derive }));
   const runDrafts = { ...base, agents, models, llm };
   const handles: Handles = {
     runDrafts,

@@ -20,6 +20,7 @@ const HASHES: Record<string, string> = {
   "0010-pinned-operations": "ee8eef803d83929024f828dca1bf8eb88da4ea5e5b2f2ba67f2e35b51bf7b0f3",
   "0011-listening": "f967f9986d0b18312b2f30716f6511fdee5db2036f6e508b7ed7c9c120cb4b7d",
   "0012-assigned-approvals": "3921191be0bfb994f384ce1a4756d24b4d00e51d41a7bdc42b8d1bd972f3f04d",
+  "0013-password-resets": "7f6fa0a0330250cc27c435b2e4ed2bf504b457baddaa7b0e3923a83070ca4c95",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

@@ -1,4 +1,4 @@
-/** Mail as people meet it on pages: an invitation that was mailed. */
+/** Mail as people meet it on pages: an invitation that was mailed, a forgotten password. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, test } from "vitest";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
@@ -29,4 +29,65 @@ test("an invitation says whether it was mailed", async () => {
   await page.getByText("It was also mailed to dave@example.org.").waitFor();
   await expectEachLook(page, "an invitation that was mailed");
   await eventually(() => smtp.received.some(({ to }) => to.includes("dave@example.org")));
+});
+
+test("a forgotten password: asked for by keyboard alone, a new one set by the mailed link, once", async () => {
+  const { email } = await server.member("grace@example.org", "viewer");
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await page.goto(`${server.url}/sign-in`);
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  await expectEachLook(page, "sign in with the way to a new password");
+  await page.getByRole("link", { name: "Forgotten password" }).press("Enter");
+  await page.getByRole("heading", { name: "Forgotten password" }).waitFor();
+  await expectEachLook(page, "a forgotten password");
+  await page.keyboard.press("Enter");
+  await page.getByText("E-mail is required").waitFor();
+  await page.keyboard.insertText(email);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await expectEachLook(page, "a link is on its way");
+
+  const { raw } = await eventually(() => smtp.received.find(({ to }) => to.includes(email)));
+  const link = /http\S+#password-reset=\S+/.exec(raw.replaceAll("=\r\n", "").replaceAll("=3D", "="))![0];
+  await page.goto("about:blank");
+  await page.goto(link);
+  await page.getByRole("heading", { name: "New password" }).waitFor();
+  await expectEachLook(page, "a new password");
+  await page.keyboard.insertText("too short");
+  await page.keyboard.press("Enter");
+  await page.getByText("New password must have at least 10 characters").waitFor();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.insertText("a new and good password");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Your password is set" }).waitFor();
+  await page.getByRole("link", { name: "Sign in" }).press("Enter");
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByRole("textbox", { name: "Password" }).fill("a new and good password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+
+  await using again = await Person.open(browser);
+  again.mayFail();
+  await again.page.goto(link);
+  await again.page.getByRole("textbox", { name: "New password" }).fill("one more good password");
+  await again.page.getByRole("button", { name: "Set password" }).click();
+  await again.page.getByRole("heading", { name: "This link cannot be used" }).waitFor();
+  await expectEachLook(again.page, "a used link");
+  await again.page.getByRole("link", { name: "Ask for another link" }).click();
+  await again.page.getByRole("heading", { name: "Forgotten password" }).waitFor();
+});
+
+test("a server that sends no mail says which command makes a new password", async () => {
+  await using silent = await startTestServer();
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await page.goto(`${silent.url}/reset-password`);
+  await page.getByLabel("E-mail").fill("ada@example.org");
+  await page.getByRole("button", { name: "Send link" }).click();
+  await page.getByRole("heading", { name: "This server sends no mail" }).waitFor();
+  await page.getByText("npx autograph user reset-password ada@example.org").waitFor();
+  await expectEachLook(page, "no mail");
 });

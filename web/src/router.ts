@@ -13,6 +13,7 @@ import { inside } from "./routes/inside.tsx";
 import { invitation } from "./routes/invitation.tsx";
 import { newAgent } from "./routes/new-agent.tsx";
 import { nowhere } from "./routes/nowhere.tsx";
+import { resetPassword } from "./routes/reset-password.tsx";
 import { PageError, root } from "./routes/root.tsx";
 import { run } from "./routes/run.tsx";
 import { runs } from "./routes/runs.tsx";
@@ -26,6 +27,7 @@ const routeTree = root.addChildren([
   setup,
   signIn,
   invitation,
+  resetPassword,
   inside.addChildren([
     agents,
     newAgent,

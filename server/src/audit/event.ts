@@ -14,7 +14,7 @@ export const AUDIT_ACTIONS = {
   refresh_token_reused: "A refresh token was used a second time, which ended its session.",
   session_revoked: "A user ended a session from another of their sessions.",
   password_changed: "A user changed their password.",
-  password_reset: "The operator gave a user a new password.",
+  password_reset: "A user got a new password: by a link that was mailed to them, or from the operator.",
   api_key_created: "An API key was created.",
   api_key_revoked: "An API key was revoked.",
   member_invited: "An invitation was created.",

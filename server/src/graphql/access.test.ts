@@ -76,6 +76,8 @@ test("without a credential only ways to get one are open, and what an invitation
     "Mutation.acceptInvitation",
     "Mutation.login",
     "Mutation.refreshToken",
+    "Mutation.requestPasswordReset",
+    "Mutation.resetPassword",
     "Mutation.setup",
     "Query.invitation",
   ]);
@@ -95,6 +97,8 @@ test("an owner may ask everything, a viewer changes nothing but what is their ow
     "Mutation.login",
     "Mutation.logout",
     "Mutation.refreshToken",
+    "Mutation.requestPasswordReset",
+    "Mutation.resetPassword",
     "Mutation.revokeOtherSessions",
     "Mutation.revokeSession",
     "Mutation.setup",

@@ -38,6 +38,7 @@ import { addRuns } from "./runs/runs.ts";
 import { addScalars } from "./builder/scalars.ts";
 import { addSecrets } from "./people/secrets.ts";
 import { addSessions } from "./people/sessions.ts";
+import { addPasswordResets } from "./people/password-resets.ts";
 import { addSignIn } from "./people/sign-in.ts";
 import { addStartAndCancel } from "./runs/start-and-cancel.ts";
 import { addModelUsage } from "./runs/model-usage.ts";
@@ -60,6 +61,7 @@ export function createSchema(): GraphQLSchema {
   addMembers(builder, enums);
   addInvitations(builder, enums);
   addSignIn(builder);
+  addPasswordResets(builder);
   addSessions(builder, enums);
   addApiKeys(builder);
   addSecrets(builder);

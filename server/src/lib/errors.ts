@@ -33,6 +33,7 @@ export const REASONS = {
     "key_reused",
     "last_owner",
     "limit_reached",
+    "mail_not_configured",
     "name_taken",
     "version_exists",
     "wrong_state",

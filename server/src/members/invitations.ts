@@ -4,7 +4,7 @@ import { whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { InvitationId } from "../lib/ids.ts";
 import { checkPage, type Page, type PageRequest } from "../lib/page.ts";
-import { readToken, type Invitation } from "./invitation.ts";
+import { linksOf, type Invitation } from "./invitation.ts";
 import {
   deleteInvitation,
   pageOfInvitations,
@@ -12,6 +12,7 @@ import {
   readOpenInvitation,
   type OpenInvitation,
 } from "./invitation-store.ts";
+import { readToken } from "./link-token.ts";
 import type { Members } from "./members.ts";
 
 /** Newest first. `after` is an invitation's id. */
@@ -42,7 +43,7 @@ export async function findByToken(
   token: string,
 ): Promise<{ invitation: OpenInvitation; secretHash: Buffer }> {
   const { auth } = members;
-  const secretHash = readToken(members, token);
+  const secretHash = readToken(linksOf(members), token);
   const invitation = secretHash && (await readOpenInvitation(auth.database, secretHash, auth.clock.now()));
   if (!invitation) throw notFound("Invitation");
   return { invitation, secretHash };

@@ -6,8 +6,9 @@ import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Role } from "../storage/schema.ts";
 import { changeMembers, readGranter } from "./change-members.ts";
-import { hashOf, INVITATION_LIFE_MS, linkOf, makeToken, type Invitation } from "./invitation.ts";
+import { INVITATION_LIFE_MS, linkOf, linksOf, type Invitation } from "./invitation.ts";
 import { hasMember, insertInvitation } from "./invitation-store.ts";
+import { hashOf, makeToken } from "./link-token.ts";
 import { mailInvitation } from "./mail-invitation.ts";
 import { checkGrant } from "./member.ts";
 import type { Members } from "./members.ts";
@@ -23,7 +24,7 @@ export async function inviteMember(
   { email, role }: { email: string | undefined; role: Role },
 ): Promise<Invitation & { url: string; isMailed: boolean }> {
   if (email !== undefined) refuseProblems([emailProblem(email, "input.email")]);
-  const token = makeToken(members);
+  const token = makeToken(linksOf(members));
   const now = members.auth.clock.now();
   const invitation = {
     id: newId<"invitation">(),

@@ -19,7 +19,7 @@ import { inviteMember } from "./invite-member.ts";
 import { findByToken } from "./invitations.ts";
 import { listMembers } from "./list-members.ts";
 import { memberIdOf } from "./member.ts";
-import type { Members } from "./members.ts";
+import { createMembers, type Members } from "./members.ts";
 import { leaveOrganization, removeMember } from "./remove-member.ts";
 import { setMemberRole } from "./set-member-role.ts";
 
@@ -34,7 +34,12 @@ beforeAll(async () => {
   const databases = stack.use(await startDatabases());
   database = stack.use(await databases.open());
   auth = stack.use(openAuth(database));
-  members = { auth, mail: mailBy(undefined), invitationKey: Buffer.alloc(32, 7), url: "https://agents.example.org" };
+  members = createMembers({
+    auth,
+    mail: mailBy(undefined),
+    url: "https://agents.example.org",
+    derive: () => Buffer.alloc(32, 7),
+  });
 });
 afterAll(() => stack.disposeAsync());
 

@@ -13,6 +13,7 @@ import { mails } from "./migrations/0009-mails.ts";
 import { pinnedOperations } from "./migrations/0010-pinned-operations.ts";
 import { listening } from "./migrations/0011-listening.ts";
 import { assignedApprovals } from "./migrations/0012-assigned-approvals.ts";
+import { passwordResets } from "./migrations/0013-password-resets.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -28,6 +29,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0010-pinned-operations": pinnedOperations,
   "0011-listening": listening,
   "0012-assigned-approvals": assignedApprovals,
+  "0013-password-resets": passwordResets,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

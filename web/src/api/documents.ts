@@ -276,6 +276,20 @@ export type RevokeInvitationInput = {
   invitationId: string;
 };
 
+/** Input of `requestPasswordReset`. */
+export type RequestPasswordResetInput = {
+  /** The e-mail address of the account. */
+  email: string;
+};
+
+/** Input of `resetPassword`. */
+export type ResetPasswordInput = {
+  /** The part of the link after `#password-reset=`. */
+  token: string;
+  /** The new password, of 10 to 256 characters. */
+  password: string;
+};
+
 /** Input of `revokeSession`. */
 export type RevokeSessionInput = {
   /** The session's id. */
@@ -1139,6 +1153,20 @@ export type InvitationQueryVariables = Exact<{
 
 export type InvitationQuery = { invitation: { organizationName: string, email: string | null, role: Role, expiresAt: string } | null };
 
+export type RequestPasswordResetMutationVariables = Exact<{
+  input: RequestPasswordResetInput;
+}>;
+
+
+export type RequestPasswordResetMutation = { requestPasswordReset: { email: string } | null };
+
+export type ResetPasswordMutationVariables = Exact<{
+  input: ResetPasswordInput;
+}>;
+
+
+export type ResetPasswordMutation = { resetPassword: { email: string } | null };
+
 export type RunPageQueryVariables = Exact<{
   id: string;
 }>;
@@ -1702,6 +1730,14 @@ export const PublishEventDocument = typed<PublishEventMutation, PublishEventMuta
 
 export const InvitationDocument = typed<InvitationQuery, InvitationQueryVariables>(
   "query Invitation($token:String!){invitation(token:$token){organizationName email role expiresAt}}",
+);
+
+export const RequestPasswordResetDocument = typed<RequestPasswordResetMutation, RequestPasswordResetMutationVariables>(
+  "mutation RequestPasswordReset($input:RequestPasswordResetInput!){requestPasswordReset(input:$input){email}}",
+);
+
+export const ResetPasswordDocument = typed<ResetPasswordMutation, ResetPasswordMutationVariables>(
+  "mutation ResetPassword($input:ResetPasswordInput!){resetPassword(input:$input){email}}",
 );
 
 export const RunPageDocument = typed<RunPageQuery, RunPageQueryVariables>(

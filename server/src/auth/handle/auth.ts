@@ -31,6 +31,8 @@ export type Auth = {
   defaultPlan: Plan;
   passwords: Passwords;
   throttle: LoginThrottle;
+  /** The same for requests for a new password, each of which counts. */
+  resetThrottle: LoginThrottle;
   knownAddresses: KnownAddresses;
   failedSignIns: FailedSignIns;
   signIns: SignIns;
@@ -73,6 +75,7 @@ export function createAuth(options: AuthOptions): Auth {
     defaultPlan,
     passwords: createPasswords(),
     throttle: createLoginThrottle(pauses, derive("failed sign-ins v1")),
+    resetThrottle: createLoginThrottle(pauses, derive("password reset requests v1"), "requests for a new password"),
     wrongCredentials: createWrongCredentials(clock),
     knownAddresses: createKnownAddresses(database, clock, log, derive("known addresses v1")),
     failedSignIns,

@@ -65,7 +65,7 @@ export async function tryPassword(
   auth.throttle.check(attempt);
   const find = async (): Promise<string | undefined> => {
     giveBack = await auth.throttle.attempt(attempt);
-    user = await readLogin(auth.database, email);
+    user = await findLogin(auth.database, email);
     return user?.passwordHash;
   };
   const group = attempt.isKnown ? accountName(email) : network(address);
@@ -117,11 +117,12 @@ export async function openSession(
   return issueTokens(auth, { id, userId, organizationId, client }, refreshToken);
 }
 
-type Login = { id: UserId; passwordHash: string; organizationId: OrganizationId | null };
+/** `organizationId`: the one last used, or else the first one joined; null: a member of none. */
+export type Login = { id: UserId; email: string; passwordHash: string; organizationId: OrganizationId | null };
 
-async function readLogin(database: Database, email: string): Promise<Login | undefined> {
+export async function findLogin(database: Database, email: string): Promise<Login | undefined> {
   const [row] = await database.query(
-    `select u.id, u.password_hash, m.organization_id
+    `select u.id, u.email, u.password_hash, m.organization_id
        from users u left join members m on m.user_id = u.id
       where lower(u.email) = lower($1)
       order by m.organization_id is not distinct from u.last_organization_id desc, m.created_at, m.organization_id
@@ -129,5 +130,5 @@ async function readLogin(database: Database, email: string): Promise<Login | und
     [email],
     "strangers",
   );
-  return row && { id: row.id, passwordHash: row.password_hash, organizationId: row.organization_id };
+  return row && { id: row.id, email: row.email, passwordHash: row.password_hash, organizationId: row.organization_id };
 }

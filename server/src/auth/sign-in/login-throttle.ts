@@ -24,8 +24,8 @@ export type LoginThrottle = {
   attempt(attempt: Attempt): Promise<() => Promise<void>>;
 };
 
-/** `key` of an HMAC, so that what is kept does not tell who signed in from where. */
-export function createLoginThrottle(pauses: Pauses, key: Buffer): LoginThrottle {
+/** `key` of an HMAC, so that what is kept does not tell who signed in from where. `what` was too often, as the refusal says. */
+export function createLoginThrottle(pauses: Pauses, key: Buffer, what = "failed sign-ins"): LoginThrottle {
   const counted = (kind: Kind, name: string): Counted => ({
     kind,
     mark: createHmac("sha256", key).update(`${kind} ${name}`).digest("base64url").slice(0, MARK_CHARACTERS),
@@ -40,7 +40,7 @@ export function createLoginThrottle(pauses: Pauses, key: Buffer): LoginThrottle 
   const refuse = (waitMs: number): void => {
     if (waitMs <= 0) return;
     const retryAfter = Math.ceil(waitMs / 1000);
-    throw new Refusal("RATE_LIMITED", `too many failed sign-ins: try again in ${retryAfter} s`, { retryAfter });
+    throw new Refusal("RATE_LIMITED", `too many ${what}: try again in ${retryAfter} s`, { retryAfter });
   };
 
   return {

@@ -33,7 +33,7 @@ type MutationAccess = RootAccess & {
   hasOwnCredential?: true;
   /** An operation of such fields alone begins even when the server is overloaded: it ends work or lets it continue. */
   isUrgent?: true;
-  /** It tries a password, so an operation may have only one such field. */
+  /** It asks for, tries or sets a password, so an operation may have only one such field. */
   triesPassword?: true;
 };
 

@@ -86,6 +86,7 @@ export type Objects = {
   InvitationPreview: OpenInvitation;
   ApiKeyPreset: ApiKeyPreset;
   LoginResult: SignedIn;
+  PasswordReset: { email: string };
   Session: OwnSession;
   RevokeOtherSessionsResult: { revokedCount: number };
   Agent: Agent;

@@ -166,7 +166,7 @@ function operationOf(
   if (names.filter((name) => mutation(name)?.triesPassword).length > 1) {
     throw new Refusal(
       "GRAPHQL_VALIDATION_FAILED",
-      "an operation may have one login, acceptInvitation or changePassword",
+      "an operation may have one mutation that asks for, tries or sets a password, such as login",
     );
   }
   const counts = node.operation !== "query" || !asksForRateLimitAlone(names);

@@ -3,6 +3,7 @@ import { BY_NAME, type Limit } from "./limit.ts";
 
 const HOW_MANY = "server/src/agents/how-many.db.test.ts";
 const INVITATIONS = "test/invitations.test.ts";
+const RESETS = "server/src/members/password-resets.db.test.ts";
 const MODELS = "server/src/models/models.db.test.ts";
 const SECRETS = "server/src/secrets/secrets.db.test.ts";
 const AUDIT = "server/src/audit/audit.db.test.ts";
@@ -47,6 +48,23 @@ export const ORGANIZATION = {
     bounds: "wrong passwords with one invitation",
     beyond: "its link is void",
     test: [INVITATIONS, "is void after 20 wrong passwords"],
+  },
+  passwordResetMinutes: {
+    value: 60,
+    bounds: "a mailed link to set a new password",
+    beyond: "it has expired",
+    test: [RESETS, "is void an hour later"],
+  },
+  passwordResetsPerUser: {
+    value: 3,
+    bounds: "open links of a user to set a new password",
+    beyond: "no further one is mailed",
+    test: [RESETS, "has at most 3 open links"],
+  },
+  passwordResetsAtOnce: {
+    value: 100,
+    bounds: "requests for a new password that are answered and not yet queued, in a process",
+    test: [RESETS, "100 requests are under way at once and not one more"],
   },
   apiKeysPerOrganization: {
     value: 1_000,

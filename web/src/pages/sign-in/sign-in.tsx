@@ -1,5 +1,5 @@
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
-import { useRouter } from "@tanstack/react-router";
+import { Link, useRouter } from "@tanstack/react-router";
 import { useSession } from "../../api/hooks.ts";
 import { Entrance } from "../../components/entrance.tsx";
 import { CredentialsForm } from "../../forms/credentials-form.tsx";
@@ -21,6 +21,9 @@ export function SignIn({ to }: { to: string | undefined }) {
   return (
     <Entrance title="Sign in">
       <CredentialsForm fields={FIELDS} verb="Sign in" send={(values) => session.signIn(values)} />
+      <Link to="/reset-password" className="link">
+        Forgotten password
+      </Link>
       <p className="dim">
         No account yet? Ask an owner of your organization for an invitation. On an empty server, use the link that it
         prints, or <code>npx autograph setup</code>.
