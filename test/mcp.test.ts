@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const BESIDE = ["get_run", "cancel_run", "list_approvals", "decide_approval"];
+const BESIDE = ["get_run", "cancel_run", "list_approvals", "decide_approval", "reassign_approval"];
 const call = (name: string, given: object = {}, meta: object = {}, key = token): Promise<Sent> =>
   ask(server, key, "tools/call", { name, arguments: given }, { meta });
 /** The runs of an agent that a key started. */
@@ -43,7 +43,7 @@ describe("a client of 2026-07-28", () => {
   test("finds the agents as tools, with their forms", async () => {
     await using client = await connect(server, token);
     const { tools } = await client.listTools();
-    expect(namesIn({ tools }).slice(0, 4)).toEqual(BESIDE);
+    expect(namesIn({ tools }).slice(0, BESIDE.length)).toEqual(BESIDE);
     expect(tools.find(({ name }) => name === "test_three")).toMatchObject({
       title: "three",
       inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
@@ -264,6 +264,7 @@ describe("a key", () => {
       ["test_nobody", "runs:start"],
       ["cancel_run", "runs:cancel"],
       ["decide_approval", "approvals:decide"],
+      ["reassign_approval", "approvals:decide"],
     ] as const)
       expect(await call(tool, {}, {}, reader)).toMatchObject({
         status: 403,

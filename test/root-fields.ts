@@ -106,6 +106,7 @@ const GIVEN: Record<string, object> = {
   setAgentLimit: { concurrency: 7 },
   draftRunInput: { text: "n 1", timezone: "UTC" },
   runAgent: { input: { n: 1 } },
+  reassignApproval: { assignees: ["role:owner"] },
   createTrigger: { trigger: { type: "webhook" } },
   updateTrigger: { name: "other" },
   fireTrigger: { payload: { n: 1 } },

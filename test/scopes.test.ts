@@ -56,11 +56,12 @@ beforeAll(async () => {
   );
   const failed = await start(server, agents.failing);
   const paused = await start(server, agents.approve);
+  const other = await start(server, agents.approve);
   await start(server, agents.patient);
   const cancelled = await start(server, agents.patient);
   const { approvals } = await eventually(async () => {
-    const data = await server.data("{ approvals { nodes { id } } }");
-    return data.approvals.nodes.length > 0 ? data : undefined;
+    const data = await server.data("{ approvals { nodes { id run { id } } } }");
+    return data.approvals.nodes.length > 1 ? data : undefined;
   });
   await eventually(async () => (await server.data(`{ run(id: "${failed}") { status } }`)).run.status === "failed");
   const { saveAgentDraft, setSecret, createApiKey, me } = await server
@@ -84,7 +85,8 @@ beforeAll(async () => {
     failed,
     paused,
     cancelled,
-    approval: approvals.nodes[0].id,
+    approval: approvals.nodes.find(({ run }: Data) => run.id === paused).id,
+    reassigned: approvals.nodes.find(({ run }: Data) => run.id === other).id,
     agent: agents.three,
     run: failed,
     trigger: hook.id,
@@ -141,6 +143,7 @@ const GIVEN: Record<string, () => object> = {
   rerunRun: () => ({ runId: ids["paused"] }),
   cancelRun: () => ({ runId: ids["cancelled"] }),
   cancelRuns: () => ({ runs: { filter: { agentId: [ids["patient"]] } } }),
+  reassignApproval: () => ({ approvalId: ids["reassigned"], assignees: ["role:owner"] }),
   deleteTrigger: () => ({ triggerId: ids["doomed"] }),
   deleteModelConnection: () => ({ modelConnectionId: ids["doomedConnection"] }),
 };

@@ -73,7 +73,7 @@ import { fireDue } from "./triggers/schedule/fire-due.ts";
 import type { Events } from "./events/events.ts";
 import { sweepEvents } from "./events/sweep-events.ts";
 import { publishOwnEvents } from "./events/publish-own-events.ts";
-import { outboxPart } from "./events/outbox.ts";
+import { approvalNews, outboxPart } from "./events/outbox.ts";
 import { FIRING_PARTS } from "./triggers/store/firing-parts.ts";
 import { readSubject } from "./triggers/own-events.ts";
 import { triggersOfDefinitions } from "./triggers/publish-triggers.ts";
@@ -214,6 +214,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     hasSpace: shared.storage.space.hasSpace,
     usage: rates.usage,
     parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox)] },
+    approvalNews: approvalNews(triggerMemory.outbox),
     slotFreed: triggerMemory.queues.runEnded,
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];

@@ -21,7 +21,16 @@ const METHODS = [
 ];
 const OTHERS = ["initialize", "ping", "notifications/cancelled", "subscriptions/listen", "constructor", ""];
 /** None of them waits. */
-const TOOLS = ["test_three", "test_approve", "test_echo", "get_run", "cancel_run", "list_approvals", "decide_approval"];
+const TOOLS = [
+  "test_three",
+  "test_approve",
+  "test_echo",
+  "get_run",
+  "cancel_run",
+  "list_approvals",
+  "decide_approval",
+  "reassign_approval",
+];
 
 export const messages: Kind = {
   name: "message",

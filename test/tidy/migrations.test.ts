@@ -21,6 +21,7 @@ const HASHES: Record<string, string> = {
   "0011-listening": "f967f9986d0b18312b2f30716f6511fdee5db2036f6e508b7ed7c9c120cb4b7d",
   "0012-assigned-approvals": "3921191be0bfb994f384ce1a4756d24b4d00e51d41a7bdc42b8d1bd972f3f04d",
   "0013-password-resets": "7f6fa0a0330250cc27c435b2e4ed2bf504b457baddaa7b0e3923a83070ca4c95",
+  "0014-reassigned-approvals": "eae87237182e6cea62a94b64f347272906c988251255f5f10ff6e0fa0f0ce4d0",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

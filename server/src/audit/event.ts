@@ -29,6 +29,7 @@ export const AUDIT_ACTIONS = {
   agent_limit_set: "An agent's limit of concurrent runs was changed.",
   agent_tools_trusted: "Changed tools of an MCP server were accepted for an agent.",
   approval_decided: "An approval was decided.",
+  approval_reassigned: "An approval was passed on to others.",
   trigger_created: "A trigger was created.",
   trigger_updated: "A trigger was changed.",
   trigger_status_set: "A trigger was paused or resumed.",

@@ -7,6 +7,9 @@ import type { OwnEvent } from "./own-source.ts";
 const KEY = { organization_id: uuid<OrganizationId>(), event: text(), subject_id: uuid<string>(), at: ms() };
 export const KEYS = new RowSet<RowOf<typeof KEY>>("k", "told_row", KEY);
 
+/** An approval's. */
+export type ApprovalEvent = Extract<OwnEvent, `approval.${string}`>;
+
 /** `subjectId`: the event's subject. */
 type Of<Event extends OwnEvent, Id> = {
   organizationId: OrganizationId;
@@ -17,7 +20,7 @@ type Of<Event extends OwnEvent, Id> = {
 };
 export type Untold =
   | Of<"run.completed" | "run.failed" | "run.cancelled", RunId>
-  | Of<"approval.requested", ApprovalId>
+  | Of<ApprovalEvent, ApprovalId>
   | (Of<"agent.published", AgentId> & { version: string });
 
 const untoldOf = (row: Row): Untold => ({
@@ -91,13 +94,16 @@ export const deleteUntold = (database: Database, told: readonly Untold[]): Promi
     ],
   );
 
-/** Within the transaction that publishes an agent, if somebody listens. */
-export const insertPublished = (
-  query: Query,
-  { organizationId, subjectId, at, version }: Extract<Untold, { event: "agent.published" }>,
-): Promise<unknown> =>
+/** Within the transaction that makes it true, if somebody listens. */
+export const insertUntold = (query: Query, untold: Untold): Promise<unknown> =>
   query(
     `insert into untold_events (organization_id, event, subject_id, at, version)
-     values ($1, 'agent.published', $2, $3, $4) on conflict do nothing`,
-    [organizationId, subjectId, at, version],
+     values ($1, $2, $3, $4, $5) on conflict do nothing`,
+    [
+      untold.organizationId,
+      untold.event,
+      untold.subjectId,
+      untold.at,
+      untold.event === "agent.published" ? untold.version : null,
+    ],
   );

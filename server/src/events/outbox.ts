@@ -4,7 +4,9 @@
  */
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { RunStatus } from "../storage/schema.ts";
+import type { Query } from "../storage/database.ts";
 import { ms, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
+import { insertUntold, type ApprovalEvent } from "./outbox-store.ts";
 import type { OwnEvent } from "./own-source.ts";
 
 const UNTOLD = {
@@ -48,6 +50,17 @@ export type Outbox = {
   /** After a commit of such rows: publishes them at once. Set by `publishOwnEvents`. */
   look: () => void;
 };
+
+type ApprovalNews = { organizationId: OrganizationId; event: ApprovalEvent; subjectId: ApprovalId; at: Date };
+
+/** For what happens to an approval after it was requested: call it in the transaction that makes it true, and the result after its commit. */
+export const approvalNews =
+  (outbox: Outbox) =>
+  async (query: Query, news: ApprovalNews): Promise<() => void> => {
+    if (!outbox.isHeard(news.organizationId, news.event)) return () => {};
+    await insertUntold(query, news);
+    return () => outbox.look();
+  };
 
 /** A part of the statement that writes runs (`Follower` in execution/journal/part.ts). */
 export const outboxPart = (outbox: Outbox) => ({

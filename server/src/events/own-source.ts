@@ -7,6 +7,7 @@ export const OWN_EVENTS = [
   "run.failed",
   "run.cancelled",
   "approval.requested",
+  "approval.reassigned",
   "agent.published",
 ] as const;
 export type OwnEvent = (typeof OWN_EVENTS)[number];

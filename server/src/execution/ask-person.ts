@@ -93,6 +93,8 @@ async function open(
     decisions: null,
     due_at: step.state.until ?? null,
     escalated_at: null,
+    reassignments: null,
+    reminded_at: null,
     answer: null,
   });
 }

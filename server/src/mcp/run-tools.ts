@@ -11,6 +11,7 @@ import { stringify } from "../lib/json/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { cancelRun } from "../runs/cancel-run.ts";
 import { decideApproval } from "../runs/decide-approval.ts";
+import { reassignApproval } from "../runs/reassign-approval.ts";
 import { canDecide, queryFor, readPerson, type Person } from "../runs/read/who-decides.ts";
 import { listApprovals } from "../runs/read/list-approvals.ts";
 import { readRun } from "../runs/read/read.ts";
@@ -31,6 +32,12 @@ type Definition = {
 
 const RUN_ID = { type: "string", description: "The run's id, run_…" };
 const READ_ONLY = { readOnlyHint: true };
+
+const COMMENT = {
+  type: "string",
+  description: "A comment, such as the reason.",
+  maxLength: LIMITS.descriptionCharacters,
+};
 
 const DEFINITIONS: Record<RunTool, Definition> = {
   get_run: {
@@ -101,15 +108,34 @@ const DEFINITIONS: Record<RunTool, Definition> = {
       properties: {
         approvalId: { type: "string", description: "The approval's id, approval_…" },
         decision: { type: "string", enum: ["approve", "reject"] },
-        comment: {
-          type: "string",
-          description: "A comment, such as the reason.",
-          maxLength: LIMITS.descriptionCharacters,
-        },
+        comment: COMMENT,
       },
       required: ["approvalId", "decision"],
     },
     call: decide,
+  },
+  reassign_approval: {
+    scope: "approvals:decide",
+    tool: {
+      title: "Reassign an approval",
+      description:
+        "Lets others decide an open approval, in place of those who are asked. Reassign only as the person told you to. An approval that is for people already is reassigned by people.",
+      annotations: { destructiveHint: true, idempotentHint: true },
+    },
+    form: {
+      type: "object",
+      properties: {
+        approvalId: { type: "string", description: "The approval's id, approval_…" },
+        assignees: {
+          type: "array",
+          items: { type: "string" },
+          description: "E-mails of members, and roles such as role:editor.",
+        },
+        comment: COMMENT,
+      },
+      required: ["approvalId", "assignees"],
+    },
+    call: reassign,
   },
 };
 
@@ -161,7 +187,7 @@ async function listOpen(mcp: Mcp, call: Call, { runId }: JsonObject): Promise<To
 }
 
 async function shown(mcp: Mcp, call: Call, approval: Approval, person: Person | undefined): Promise<object> {
-  const { id, runId, question, assignee, assignees, quorum, decisions, expiresAt, createdAt } = approval;
+  const { id, runId, question, assignee, assignees, quorum, decisions, reassignments, expiresAt, createdAt } = approval;
   const of = "approval";
   const kept = await readPayload(mcp, call, approval.form, { of, id, column: "form" });
   const toolCall = toolCallIn(kept?.value as JsonObject | undefined);
@@ -183,6 +209,11 @@ async function shown(mcp: Mcp, call: Call, approval: Approval, person: Person | 
       at: at.toISOString(),
       isOverride,
     })),
+    reassignments: reassignments.map(({ by, at, ...rest }) => ({
+      by: { kind: by.kind, id: actorId(by) },
+      at: at.toISOString(),
+      ...rest,
+    })),
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? null,
     canDecide: canDecide(approval, call.caller, person, mcp.runs.clock.now()),
@@ -198,6 +229,16 @@ async function decide({ runs }: Mcp, { caller }: Call, given: JsonObject): Promi
     ...(answer !== undefined && { answer }),
   });
   return structured({ approvalId: encodeId("approval", id), runId: encodeId("run", runId), status });
+}
+
+async function reassign({ runs }: Mcp, { caller }: Call, given: JsonObject): Promise<ToolResult> {
+  const { comment } = given;
+  const { id, runId, assignees } = await reassignApproval(runs, caller, {
+    approvalId: idOf("approval", given["approvalId"], "Approval"),
+    assignees: given["assignees"] as string[],
+    ...(typeof comment === "string" && { comment }),
+  });
+  return structured({ approvalId: encodeId("approval", id), runId: encodeId("run", runId), assignees });
 }
 
 const structured = (structuredContent: object): ToolResult => ({

@@ -29,6 +29,7 @@ import { publish, tellChanged, type Runs, type RunsOptions } from "./handle/runs
 
 export function createRuns(options: RunsOptions): Runs {
   const { database, agents, engine, clock, log, notices, hasSpace, usage, parts, slotFreed = () => {} } = options;
+  const { approvalNews = async () => () => {} } = options;
   const changes: Runs["changes"] = new Hub();
   const approvals: Runs["approvals"] = new Hub();
   const most = LIMITS.changesWaiting;
@@ -47,6 +48,7 @@ export function createRuns(options: RunsOptions): Runs {
     hasSpace,
     usage,
     slotFreed,
+    approvalNews,
     executions,
     watching: { notices, clock, rounds: executions.rounds },
     hub: new Hub(),

@@ -1,31 +1,23 @@
 /** `decideApproval`: a rejection, or as many approvals as are needed, close it and make the run due in the same transaction. */
 import { isDeepStrictEqual } from "node:util";
 import { appendEvent, eventValues } from "../audit/record.ts";
-import { actorOf, requireScope, whoOf, type Acting, type Caller } from "../auth/caller.ts";
-import { lockRights } from "../auth/present-rights.ts";
+import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { checkInput, misfitOf } from "../definition/form/check-input.ts";
-import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
+import { conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
 import { parseStored, type Json } from "../lib/json/json.ts";
-import { LIMITS } from "../lib/limits.ts";
-import { isStorable } from "../lib/text.ts";
 import { reached } from "../lib/reach.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import type { Query } from "../storage/database.ts";
-import {
-  APPROVAL_COLUMNS,
-  approvalFromRow,
-  WHOLE_APPROVAL_COLUMNS,
-  wholeApprovalFromRow,
-  type KeptDecision,
-} from "../execution/journal/read-rows.ts";
+import { APPROVAL_COLUMNS, approvalFromRow, type KeptDecision } from "../execution/journal/read-rows.ts";
 import { readWholeApproval } from "../execution/journal/read-approval.ts";
 import type { Approval, GivenDecision, WholeApproval } from "../execution/run/run.ts";
 import { changedArguments, toolAnswerProblem, toolCallIn } from "../execution/run/tool-call.ts";
 import { readApproval } from "./read/read.ts";
 import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
 import { DUE_SQL, hintDue } from "./wake-run.ts";
-import { isBound, notAssigned, queryFor, readPerson, standingOf } from "./read/who-decides.ts";
+import { checkComment, lockApproval, lockAsked, requireAsked, tooLate } from "./lock-approval.ts";
+import { isBound, queryFor } from "./read/who-decides.ts";
 import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 
 export type Decision = {
@@ -62,14 +54,6 @@ export async function decideApproval(runs: Runs, caller: Acting, decision: Decis
   hintDue(runs, organizationId, runId, { signal: approval.id });
   await goesOn;
   return decided.approval;
-}
-
-/** Returns whether they decide in place of others. Throws FORBIDDEN; UNAUTHENTICATED for somebody who is no member any longer. */
-async function requireAsked(query: Query, caller: Caller, approval: WholeApproval): Promise<{ isOverride: boolean }> {
-  const person = await readPerson(query, caller);
-  const standing = standingOf(approval, person);
-  if (standing === "not_assigned") throw notAssigned(approval, person);
-  return { isOverride: standing === "override" };
 }
 
 /** Whether the caller has decided so already. Throws CONFLICT if they, or all who are needed, have decided otherwise. */
@@ -126,18 +110,6 @@ function answerOf(
   return checkInput(form, answer ?? {}, "input.answer");
 }
 
-function checkComment(comment: string | undefined): void {
-  if (comment === undefined) return;
-  const message =
-    comment.length > LIMITS.descriptionCharacters
-      ? `has at most ${LIMITS.descriptionCharacters} characters`
-      : !isStorable(comment)
-        ? "has no NUL and no half of a surrogate pair"
-        : undefined;
-  if (message)
-    throw badInput("invalid_input", `the comment ${message}`, [{ path: "input.comment", code: "invalid", message }]);
-}
-
 /** As the database can keep it. */
 const commentOf = ({ comment }: Decision): string | null => comment ?? null;
 
@@ -152,16 +124,7 @@ function decide(runs: Runs, caller: Acting, asked: WholeApproval, given: Decisio
   const { runId } = asked;
   const month = partitionOf(runs.database, runId);
   return runs.database.transaction(async (query) => {
-    // The run's row before the approval's, as the interpreter's writes do. From here on nobody else decides.
-    await query(`select from runs_${month} where id = $1 and organization_id = $2 for no key update`, [
-      runId,
-      organizationId,
-    ]);
-    const [row] = await query(
-      `select ${WHOLE_APPROVAL_COLUMNS} from approvals where organization_id = $1 and id = $2 for update`,
-      [organizationId, asked.id],
-    );
-    const approval = wholeApprovalFromRow(row!);
+    const approval = await lockApproval(query, runs.database, asked);
     const now = new Date(runs.clock.now());
     if (isRepeated(approval, caller, given)) return undefined;
     if (approval.expiresAt && approval.expiresAt <= now) throw tooLate("open");
@@ -173,13 +136,6 @@ function decide(runs: Runs, caller: Acting, asked: WholeApproval, given: Decisio
     const run = isClosing ? await closeIn(query, month, approval, now) : "waits";
     return { approval: await write(query, caller, approval, { given, decision, isClosing, now }), run };
   }, organizationId);
-}
-
-/** Reads their rights as they are now; they stay so until the transaction ends. */
-async function lockAsked(query: Query, caller: Acting, approval: WholeApproval): Promise<{ isOverride: boolean }> {
-  const { scopes } = await lockRights(query, caller);
-  requireScope({ ...caller, scopes }, "approvals:decide");
-  return requireAsked(query, caller, approval);
 }
 
 const decisionOf = (caller: Caller, given: Decision, now: Date): Omit<KeptDecision, "isOverride"> => ({
@@ -282,9 +238,3 @@ const answeredOtherwise = (): Error =>
     "changed_meanwhile",
     "others approved another answer (`answer`), and all approve the same: approve that one, or reject",
   );
-
-function tooLate(status: Approval["status"] | undefined): Error {
-  if (status === "open") return conflict("wrong_state", "the approval has expired");
-  const isDecided = status === "approved" || status === "rejected";
-  return conflict(isDecided ? "already_decided" : "wrong_state", `the approval is already ${status}`);
-}

@@ -16,8 +16,9 @@ export async function keepApprovals(
   if (!steps.values().some(({ state }) => state.approvalId !== undefined)) return [];
   const rows = await database.query(
     `select id, organization_id, project_id, agent_id, run_id, step_number, status, question, assignee, comment,
-       expires_at, created_at, decided_at, decided_by_kind, decided_by_id, quorum, due_at, escalated_at,
+       expires_at, created_at, decided_at, decided_by_kind, decided_by_id, quorum, due_at, escalated_at, reminded_at,
        assignees::text as assignees, excluded::text as excluded, decisions::text as decisions,
+       reassignments::text as reassignments,
        context::text as context, form::text as form, answer::text as answer
        from approvals where organization_id = $1 and run_id = $2 and status in ('approved', 'rejected', 'expired')
          and step_number = any ($3::integer[]) order by id`,
@@ -38,6 +39,7 @@ export async function keepApprovals(
       decided_at: ms(row["decided_at"]),
       due_at: ms(row["due_at"]),
       escalated_at: ms(row["escalated_at"]),
+      reminded_at: ms(row["reminded_at"]),
     };
   });
 }

@@ -2,28 +2,38 @@
 import { DECIDING_ROLES } from "../definition/tasks/assignees.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import type { OrganizationId, RunId, UserId } from "../lib/ids.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Query } from "../storage/database.ts";
+import { queryFor } from "./read/who-decides.ts";
 
 /** In a line of runs of which each starts or is retried by the next. Nobody retries more often to escape. */
 const MAX_RUNS = 1_000;
 
 type Asked = { assignees: readonly string[] | null; excludesStarter: boolean };
 
-/** Owners and admins may decide in place of those who are asked, so they count. */
 export async function whoDecides(
   database: Database,
   { id, organizationId }: Pick<Head, "id" | "organizationId">,
   { assignees, excludesStarter }: Asked,
 ): Promise<{ excluded: UserId[]; deciders: number }> {
   const excluded = excludesStarter ? await startersOf(database, organizationId, id) : [];
-  const [row] = await database.query(
+  const query = queryFor(database, { organizationId });
+  return { excluded, deciders: await countDeciders(query, organizationId, assignees, excluded) };
+}
+
+/** How many may decide besides those who are excluded. Owners and admins do in place of others. */
+export async function countDeciders(
+  query: Query,
+  organizationId: OrganizationId,
+  assignees: readonly string[] | null,
+  excluded: readonly UserId[],
+): Promise<number> {
+  const [row] = await query(
     `select count(*)::integer as deciders from members m join users u on u.id = m.user_id
       where m.organization_id = $1 and m.role = any ($2::text[]) and m.user_id <> all ($3::uuid[])
         and ($4::text[] is null or m.role in ('owner', 'admin') or lower(u.email) = any ($4) or 'role:' || m.role = any ($4))`,
     [organizationId, DECIDING_ROLES, excluded, assignees],
-    organizationId,
   );
-  return { excluded, deciders: row!["deciders"] };
+  return row!["deciders"] as number;
 }
 
 /**

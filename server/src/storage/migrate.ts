@@ -14,6 +14,7 @@ import { pinnedOperations } from "./migrations/0010-pinned-operations.ts";
 import { listening } from "./migrations/0011-listening.ts";
 import { assignedApprovals } from "./migrations/0012-assigned-approvals.ts";
 import { passwordResets } from "./migrations/0013-password-resets.ts";
+import { reassignedApprovals } from "./migrations/0014-reassigned-approvals.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -30,6 +31,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0011-listening": listening,
   "0012-assigned-approvals": assignedApprovals,
   "0013-password-resets": passwordResets,
+  "0014-reassigned-approvals": reassignedApprovals,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

@@ -1,10 +1,10 @@
 /** The content of the service's own events: a run that ended, an approval that was requested, an agent that was published. */
 import type { Agent } from "../agents/agent.ts";
-import type { Untold } from "../events/outbox-store.ts";
+import type { ApprovalEvent, Untold } from "../events/outbox-store.ts";
 import type { OwnEventText } from "../events/publish-own-events.ts";
-import type { Run } from "../execution/run/run.ts";
+import type { Approval, Run } from "../execution/run/run.ts";
 import { actorId, type Actor } from "../lib/actor.ts";
-import { encodeId, type ApprovalId, type OrganizationId, type RunId } from "../lib/ids.ts";
+import { encodeId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { JsonText, type Payload } from "../lib/json/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -21,9 +21,13 @@ type Telling = Pick<Triggers, "database" | "agents" | "runs">;
 export function readSubject(triggers: Telling, untold: Untold): Promise<OwnEventText | undefined> {
   if (untold.event === "agent.published") return ofAgent(triggers, untold);
   const { organizationId } = untold;
-  if (untold.event === "approval.requested") return ofApproval(triggers, organizationId, untold.subjectId);
+  if (isOfApproval(untold)) return ofApproval(triggers, untold);
   return ofRun(triggers, organizationId, untold.subjectId);
 }
+
+type OfApproval = Extract<Untold, { event: ApprovalEvent }>;
+
+const isOfApproval = (untold: Untold): untold is OfApproval => untold.event.startsWith("approval.");
 
 async function ofAgent(
   { agents }: Telling,
@@ -90,15 +94,15 @@ function withoutAnswer(error: JsonText): JsonText {
 
 async function ofApproval(
   triggers: Telling,
-  organizationId: OrganizationId,
-  id: ApprovalId,
+  { organizationId, event, subjectId: id, at }: OfApproval,
 ): Promise<OwnEventText | undefined> {
   const approval = await readApproval(triggers.runs, allOf(organizationId), id);
   const agent = approval && (await triggers.agents.cache.agent(organizationId, approval.agentId));
   if (!approval || !agent) return undefined;
   const { question, assignee, assignees, quorum, dueAt, runId, expiresAt, createdAt } = approval;
+  const approvalId = encodeId("approval", id);
   const data = {
-    approvalId: encodeId("approval", id),
+    approvalId,
     runId: encodeId("run", runId),
     ...namesOf(agent),
     question,
@@ -108,7 +112,18 @@ async function ofApproval(
     dueAt: dueAt?.toISOString() ?? null,
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? null,
+    ...(event === "approval.reassigned" && reassignmentAt(approval, at)),
   };
   const origin = await originOfRun(triggers.database, organizationId, runId);
-  return { projectId: approval.projectId, id: data.approvalId, data, origin };
+  // An approval may be passed on again and again, but is asked once.
+  const eventId = event === "approval.requested" ? approvalId : `${approvalId} ${event} ${at.toISOString()}`;
+  return { projectId: approval.projectId, id: eventId, data, origin };
+}
+
+/** Who passed it on at that time, and from whom to whom. */
+function reassignmentAt({ reassignments }: Approval, at: Date): JsonObject {
+  const found = reassignments.findLast((one) => one.at.getTime() === at.getTime());
+  if (!found) return {};
+  const { by, from, to, comment } = found;
+  return { reassignedBy: { kind: by.kind, id: actorId(by) }, from: [...from], to: [...to], comment };
 }

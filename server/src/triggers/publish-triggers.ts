@@ -3,7 +3,7 @@ import type { Agent } from "../agents/agent.ts";
 import type { DefinedTriggers } from "../agents/agents.ts";
 import { actorOf, lacksScopes, type Acting } from "../auth/caller.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
-import { insertPublished } from "../events/outbox-store.ts";
+import { insertUntold } from "../events/outbox-store.ts";
 import { allOf } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { checkAlike, checkCounts, insertNew, nameTaken } from "./create-trigger.ts";
@@ -48,7 +48,7 @@ async function tellPublished(
 ): Promise<boolean> {
   const isHeard = await hasListener(query, organizationId, "agent.published");
   if (isHeard)
-    await insertPublished(query, {
+    await insertUntold(query, {
       organizationId,
       event: "agent.published",
       subjectId,

@@ -21,6 +21,9 @@ const SQL_TYPE: Record<ColumnType, string> = {
   hex: "bytea",
 };
 
+/** Types that only a process of the version before writes, while it still runs. */
+const FORMER = ["approval_row", "assigned_approval_row", "event_row"];
+
 test("each row type has the columns that are written to it, in their order, and no other is there", async () => {
   await using databases = await startDatabases();
   await using database = await databases.open();
@@ -31,7 +34,10 @@ test("each row type has the columns that are written to it, in their order, and 
        join pg_type c on c.oid = a.atttypid left join pg_type b on b.oid = c.typbasetype
       group by t.typname`,
   );
-  const there = Object.fromEntries(rows.map(({ type, columns }) => [type, columns]));
+  const there = Object.fromEntries(
+    rows.filter(({ type }) => !FORMER.includes(type)).map(({ type, columns }) => [type, columns]),
+  );
+  expect(rows.map(({ type }) => type)).toEqual(expect.arrayContaining(FORMER));
   const outbox = outboxPart({ isHeard: () => true, look: () => {} });
   const parts = [...JOURNAL_PARTS, IDEMPOTENCY_KEYS, DRAFT_TEXTS, ...FIRING_PARTS, outbox];
   const written = [...parts.map(({ rows }) => rows), NEXT, GIVENS, KEYS].map(

@@ -12,9 +12,11 @@ import { plainText, prettyJson, tableOf } from "../line/terminal.ts";
 
 type Options = ApiOptions & { json?: true };
 type ListOptions = Options & { mine?: true; first: number; agent?: string; run?: string; status: ApprovalStatus[] };
+type ReassignOptions = Options & { comment?: string };
 type DecideOptions = Options & { comment?: string; answer?: string };
 
 type Decision = { by: { name: string }; decision: string; comment: string | null; at: string; isOverride: boolean };
+type Reassignment = { by: { name: string }; to: string[]; comment: string | null; at: string; isOverride: boolean };
 type Approval = { id: string; status: ApprovalStatus; question: string; createdAt: string };
 type WholeApproval = Approval & {
   context: Json;
@@ -22,6 +24,7 @@ type WholeApproval = Approval & {
   assignees: string[];
   quorum: number;
   decisions: Decision[];
+  reassignments: Reassignment[];
   dueAt: string | null;
   escalatedAt: string | null;
   expiresAt: string | null;
@@ -43,12 +46,16 @@ const LIST = `query ($filter: ApprovalFilter, $first: Int!) {
 const SHOW = `query ($id: ID!) {
   approval(id: $id) {
     ${FIELDS} context assignee assignees quorum dueAt escalatedAt canDecide decidedAt decidedBy { kind id name } comment answer
-    decisions { by { kind id name } decision comment at isOverride } answerFields { ${FORM_FIELD} }
+    decisions { by { kind id name } decision comment at isOverride }
+    reassignments { by { kind id name } at from to comment isOverride } answerFields { ${FORM_FIELD} }
   }
 }`;
 const ANSWER_FIELDS = "query ($id: ID!) { approval(id: $id) { answerFields { name type } } }";
 const DECIDE = `mutation ($input: DecideApprovalInput!) {
   decideApproval(input: $input) { id status question comment decidedAt quorum decisions { decision } }
+}`;
+const REASSIGN = `mutation ($input: ReassignApprovalInput!) {
+  reassignApproval(input: $input) { id status question assignees quorum }
 }`;
 
 export function addApprovals(program: Command, line: CommandLine): void {
@@ -75,6 +82,12 @@ export function addApprovals(program: Command, line: CommandLine): void {
   )
     .option("--comment <text>", "why")
     .action((approvalId: string, options: DecideOptions) => decide(line, approvalId, "reject", [], options));
+  addApiOptions(addCommand(approvals, "reassign", "Pass an open one on: others decide.").addArgument(id))
+    .argument("<assignee...>", "who decides from now on: e-mails of members, and roles such as role:editor")
+    .option("--comment <text>", "why")
+    .action((approvalId: string, assignees: string[], options: ReassignOptions) =>
+      reassign(line, approvalId, assignees, options),
+    );
 }
 
 const TABLE: Table<Approval> = {
@@ -122,6 +135,7 @@ async function show(line: CommandLine, id: string, options: Options): Promise<vo
   ];
   const known = facts.filter((fact): fact is [string, string] => fact[1] !== null);
   for (const row of tableOf(known.map(([name, value]) => [name, plainText(value)]))) terminal.print(row);
+  for (const one of approval.reassignments) terminal.print(reassignmentOf(one));
   for (const decision of approval.decisions) terminal.print(sentenceOf(decision));
   for (const field of approval.answerFields) {
     terminal.print(
@@ -136,6 +150,28 @@ function sentenceOf({ by, decision, comment, at, isOverride }: Decision): string
   const place = isOverride ? ", in place of others" : "";
   const why = comment === null ? "" : `: ${plainText(comment)}`;
   return `${minuteOf(at)} ${plainText(by.name)} ${decision === "approve" ? "approved" : "rejected"}${place}${why}`;
+}
+
+function reassignmentOf({ by, to, comment, at, isOverride }: Reassignment): string {
+  const place = isOverride ? ", in place of others" : "";
+  const why = comment === null ? "" : `: ${plainText(comment)}`;
+  return `${minuteOf(at)} ${plainText(by.name)} reassigned it to ${plainText(to.join(", "))}${place}${why}`;
+}
+
+async function reassign(
+  line: CommandLine,
+  approvalId: string,
+  assignees: string[],
+  options: ReassignOptions,
+): Promise<void> {
+  const { comment, json } = options;
+  const input = { approvalId, assignees, ...(comment !== undefined && { comment }) };
+  type Reassigned = Approval & { assignees: string[] };
+  const { reassignApproval: now } = await openApi(line, options).send<{ reassignApproval: Reassigned }>(REASSIGN, {
+    input,
+  });
+  if (json) return line.terminal.printJson(now);
+  line.terminal.print(`${now.id} is for ${plainText(now.assignees.join(", "))} (${plainText(now.question)})`);
 }
 
 async function decide(

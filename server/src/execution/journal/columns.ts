@@ -161,6 +161,9 @@ export const APPROVAL_SHOWN = {
   decisions: nullable(json()),
   due_at: nullable(ms()),
   escalated_at: nullable(ms()),
+  /** Those who passed it on, in their order. */
+  reassignments: nullable(json()),
+  reminded_at: nullable(ms()),
 };
 
 export const APPROVAL_PAYLOADS = { context: nullable(json()), form: nullable(json()), answer: nullable(json()) };

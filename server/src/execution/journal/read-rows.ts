@@ -18,6 +18,7 @@ import type {
   Approval,
   GivenDecision,
   HttpResponse,
+  Reassignment,
   Run,
   RunError,
   Step,
@@ -243,10 +244,20 @@ const baseApprovalFromRow = (row: Row): Omit<Approval, "context" | "form" | "ans
   decisions: decisionsFromRow(row),
   dueAt: row["due_at"],
   escalatedAt: row["escalated_at"],
+  remindedAt: row["reminded_at"],
+  reassignments: reassignmentsFromRow(row),
 });
 
 /** A decision as the column has it. */
 export type KeptDecision = Omit<GivenDecision, "by" | "at"> & { kind: ActorKind; id: string | null; at: string };
+
+/** A reassignment as the column has it. */
+export type KeptReassignment = Omit<Reassignment, "by" | "at"> & { kind: ActorKind; id: string | null; at: string };
+
+function reassignmentsFromRow(row: Row): Reassignment[] {
+  const kept = (row["reassignments"] as KeptReassignment[] | null) ?? [];
+  return kept.map(({ kind, id, at, ...rest }) => ({ ...rest, by: { kind, id }, at: new Date(at) }));
+}
 
 /** A decision from before there was the column is in the approval's own columns. */
 function decisionsFromRow(row: Row): GivenDecision[] {

@@ -111,6 +111,18 @@ export type GivenDecision = {
   isOverride: boolean;
 };
 
+/** Somebody passed it on. */
+export type Reassignment = {
+  by: Actor;
+  at: Date;
+  /** The assignees before; empty: anyone. */
+  from: readonly string[];
+  to: readonly string[];
+  comment: string | null;
+  /** By an owner or an admin whom nobody had asked. */
+  isOverride: boolean;
+};
+
 export type Approval = {
   id: ApprovalId;
   organizationId: OrganizationId;
@@ -134,6 +146,9 @@ export type Approval = {
   /** By when a decision is wanted: its reminder, its escalation or its expiry, whichever comes first. */
   dueAt: Date | null;
   escalatedAt: Date | null;
+  remindedAt: Date | null;
+  /** In their order. */
+  reassignments: readonly Reassignment[];
   /** A JSON schema, or a tool call (tool-call.ts). */
   form: Payload | null;
   expiresAt: Date | null;

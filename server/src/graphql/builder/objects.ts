@@ -33,7 +33,16 @@ import type { CronInstant } from "../../triggers/kinds/cron/preview-cron.ts";
 import type { ModelUsage } from "../../runs/read/model-usage.ts";
 import type { StepCount } from "../../runs/read/step-counts.ts";
 import type { ErrorResponse } from "../../definition/workflow-error.ts";
-import type { Approval, Attempt, GivenDecision, HttpResponse, Run, RunError, Step } from "../../execution/run/run.ts";
+import type {
+  Approval,
+  Attempt,
+  GivenDecision,
+  HttpResponse,
+  Reassignment,
+  Run,
+  RunError,
+  Step,
+} from "../../execution/run/run.ts";
 import type { ToolCall } from "../../execution/run/tool-call.ts";
 import type { Badges } from "../../runs/handle/badge-counts.ts";
 import type { Count } from "../../runs/read/count-runs.ts";
@@ -122,6 +131,7 @@ export type Objects = {
   HttpResponse: HttpResponse;
   Approval: Approval;
   ApprovalDecision: GivenDecision;
+  ApprovalReassignment: Reassignment;
   ToolCall: ToolCall;
   Trigger: Trigger;
   TriggerPolicy: JsonObject;

@@ -2,7 +2,9 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { encodeId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { decideApproval } from "../../runs/decide-approval.ts";
+import { reassignApproval } from "../../runs/reassign-approval.ts";
 import { canDecide, isBound, namesOf, queryFor, readPerson } from "../../runs/read/who-decides.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
@@ -19,10 +21,12 @@ import type { Enums } from "../builder/enums.ts";
 export function addApprovals(builder: Builder, enums: Enums): void {
   addToolCall(builder);
   addDecision(builder, enums);
+  addReassignment(builder);
   addApproval(builder, enums);
   addConnection(builder, "Approval");
   addQueries(builder, enums);
   addDecide(builder, enums);
+  addReassign(builder);
 }
 
 /** Most approvals have no more decisions, and the names of all are read together. */
@@ -76,6 +80,33 @@ function addDecision(builder: Builder, enums: Enums): void {
   });
 }
 
+function addReassignment(builder: Builder): void {
+  builder.objectType("ApprovalReassignment", {
+    description: "Somebody passed an approval on to others.",
+    fields: (t) => ({
+      by: t.expose("by", { scope: "inherited", type: "Actor", description: "Who did." }),
+      at: t.expose("at", { scope: "inherited", type: "DateTime", description: "When." }),
+      from: t.field({
+        scope: "inherited",
+        type: ["String"],
+        description: "The assignees before. Empty: anyone.",
+        resolve: ({ from }) => [...from],
+      }),
+      to: t.field({
+        scope: "inherited",
+        type: ["String"],
+        description: "The assignees afterwards.",
+        resolve: ({ to }) => [...to],
+      }),
+      comment: t.exposeString("comment", { scope: "inherited", nullable: true, description: "The comment on it." }),
+      isOverride: t.exposeBoolean("isOverride", {
+        scope: "inherited",
+        description: "Whether an owner or an admin did whom nobody had asked.",
+      }),
+    }),
+  });
+}
+
 function addApproval(builder: Builder, enums: Enums): void {
   builder.objectType("Approval", {
     description: "An approval: a question to a person. The run waits until it is decided.",
@@ -119,6 +150,13 @@ function addApproval(builder: Builder, enums: Enums): void {
         extensions: DECISIONS_COUNTED,
         description: "What was decided so far, in this order. With a quorum, there may be some while it is open.",
         resolve: ({ decisions }) => [...decisions],
+      }),
+      reassignments: t.field({
+        scope: "inherited",
+        type: ["ApprovalReassignment"],
+        extensions: DECISIONS_COUNTED,
+        description: "Who passed it on to whom, in this order.",
+        resolve: ({ reassignments }) => [...reassignments],
       }),
       dueAt: t.expose("dueAt", {
         scope: "inherited",
@@ -339,6 +377,35 @@ function addDecide(builder: Builder, enums: Enums): void {
           decision,
           ...(comment != null && { comment }),
           ...(answer !== undefined && { answer }),
+        }),
+    }),
+  );
+}
+
+function addReassign(builder: Builder): void {
+  const input = builder.inputType("ReassignApprovalInput", {
+    description: "Input of `reassignApproval`.",
+    fields: (t) => ({
+      approvalId: t.id({ description: "The approval's id." }),
+      assignees: t.stringList({
+        description: `Who decides from now on, in place of those who are asked: 1 to ${LIMITS.approvalAssignees} e-mails of members and roles as \`role:editor\`.`,
+      }),
+      comment: t.string({ required: false, description: "A comment, such as the reason." }),
+    }),
+  });
+  builder.mutationField("reassignApproval", (t) =>
+    t.field({
+      scope: "approvals:decide",
+      narrowedKeys: true,
+      type: "Approval",
+      description:
+        "Passes an open approval on to others. Owners and admins may, and an assignee who has not decided yet: where several have to approve, only their own place, from their e-mail to another one. FORBIDDEN with the reason `not_assigned` to others. CONFLICT once it is closed. A repeat returns the same result.",
+      args: { input: t.arg({ type: input, description: "Input of `reassignApproval`." }) },
+      resolve: (_, { input: { approvalId, assignees, comment } }, context) =>
+        reassignApproval(context.runs, actingOf(context), {
+          approvalId: idOf("approval", approvalId),
+          assignees,
+          ...(comment != null && { comment }),
         }),
     }),
   );

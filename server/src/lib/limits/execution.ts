@@ -46,6 +46,11 @@ export const EXECUTION = {
     bounds: "people who have to approve",
     test: ["test/approvals-bind.test.ts", "an approval has 20 assignees and a quorum of 10, and not one more"],
   },
+  approvalReassignments: {
+    value: 10,
+    bounds: "times that an approval is passed on to others",
+    test: ["test/approvals-reassign.test.ts", "an approval is reassigned ten times, and not once more"],
+  },
   errorCharacters: {
     value: 10_000,
     bounds: "each text of a run's error",

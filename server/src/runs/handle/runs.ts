@@ -14,7 +14,7 @@ import type { Places } from "../../fairness/places.ts";
 import type { Feeds } from "../../realtime/feed.ts";
 import type { Hub } from "../../realtime/hub.ts";
 import type { Notices } from "../../realtime/notices.ts";
-import type { Database } from "../../storage/database.ts";
+import type { Database, Query } from "../../storage/database.ts";
 import type { BadgeCounts } from "./badge-counts.ts";
 import type { ChangedRows } from "./changed-rows.ts";
 import type { Waits } from "./waits.ts";
@@ -38,9 +38,17 @@ export type RunsOptions = {
   usage: RunUsage;
   /** The parts that the rooms above have written with runs. */
   parts?: OtherParts | undefined;
+  /** Tells of what happens to approvals after they were requested. If left out, nobody hears of it. */
+  approvalNews?: ApprovalNews | undefined;
   /** Called after the end of each run that a trigger started: another run of the trigger may wait for its slot. */
   slotFreed?: SlotFreed | undefined;
 };
+
+/** In the transaction that makes it true. Returns what is called after its commit. */
+export type ApprovalNews = (
+  query: Query,
+  news: { organizationId: OrganizationId; event: "approval.reassigned"; subjectId: ApprovalId; at: Date },
+) => Promise<() => void>;
 
 export type SlotFreed = (organizationId: OrganizationId, triggerId: TriggerId) => void;
 
@@ -54,8 +62,12 @@ type RunUsage = {
 /** A commit of this process, or a notice that a run changed and must be read again. */
 type RunChange = Change | "changed";
 
-export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "places" | "parts" | "slotFreed"> & {
+export type Runs = Omit<
+  RunsOptions,
+  "expressions" | "tasks" | "random" | "places" | "parts" | "slotFreed" | "approvalNews"
+> & {
   slotFreed: SlotFreed;
+  approvalNews: ApprovalNews;
   executions: Executions;
   /** By run id. */
   hub: Hub<RunChange>;
