@@ -89,6 +89,8 @@ let published = 0;
 export class Reader implements AsyncDisposable {
   readonly #server: TestServer;
   readonly #modelUrl: string;
+  readonly #servicesUrl: string;
+  readonly #env: Record<string, string>;
   readonly #folder = mkdtempSync(path.join(tmpdir(), "reader-"));
   /** The newest of each kind, by its prefix. */
   readonly #ids = new Map<string, string>();
@@ -99,15 +101,23 @@ export class Reader implements AsyncDisposable {
 
   constructor({
     server,
-    modelUrl,
+    modelUrl = "",
     password = PASSWORD,
+    servicesUrl = "",
+    env = {},
   }: {
     server: TestServer;
-    modelUrl: string;
+    modelUrl?: string;
     password?: string | undefined;
+    /** In place of examples/automations/loopback.ts. */
+    servicesUrl?: string;
+    /** Variables of the terminal beside the usual ones. */
+    env?: Record<string, string>;
   }) {
     this.#server = server;
     this.#modelUrl = modelUrl;
+    this.#servicesUrl = servicesUrl;
+    this.#env = env;
     this.password = password;
     const bin = path.join(this.#folder, "bin");
     mkdirSync(bin);
@@ -153,6 +163,7 @@ export class Reader implements AsyncDisposable {
       .replaceAll("https://agents.example.org", this.#server.url)
       .replaceAll("{base}", this.#server.url)
       .replaceAll("https://models.example.com/v1", this.#modelUrl)
+      .replaceAll("http://127.0.0.1:4500", this.#servicesUrl)
       .replace(/"password": "…"/g, `"password": "${this.password}"`)
       .replace(/\b[0-9a-f]{4}…/g, this.#hash)
       .replaceAll("inv_…", this.#link)
@@ -170,6 +181,7 @@ export class Reader implements AsyncDisposable {
         PORT: "0",
         NODE_COMPILE_CACHE: COMPILED,
         ...settingsOf(this.#server),
+        ...this.#env,
       },
     });
     const said = { stdout: "", output: "" };
