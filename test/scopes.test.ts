@@ -219,6 +219,9 @@ describe("queries and subscriptions", () => {
       "RunDraftField",
       "RunDraft",
       "CancelRunsResult",
+      "DecisionRefusal",
+      "DecisionResult",
+      "DecideApprovalsResult",
       "Mutation",
     ]);
     expect(ways.length).toBeGreaterThan(150);

@@ -30,6 +30,9 @@ const EMPTY = new Set([
   "mutation cancelRuns(input.runs.filter.startedBy.id)",
 ]);
 
+/** Each id has a result of its own, which says NOT_FOUND (test/approvals-many.test.ts). */
+const EACH_BY_ITSELF = new Set(["mutation decideApprovals(input.approvalIds)"]);
+
 /** How a type whose fields take ids is reached, from what is the caller's own. */
 const WAYS: Record<string, () => string> = { Agent: () => `agent(id: "${own}")` };
 
@@ -162,7 +165,7 @@ const cases = places.flatMap((place) =>
 
 test("every argument that takes an id is asked", () => {
   expect(cases.length).toBeGreaterThan(100);
-  expect([...EMPTY].filter((name) => !places.some((place) => place.name === name))).toEqual([]);
+  expect([...EMPTY, ...EACH_BY_ITSELF].filter((name) => !places.some((place) => place.name === name))).toEqual([]);
 });
 
 test.for(cases)("$title", async ({ place, kind }) => {
@@ -170,7 +173,7 @@ test.for(cases)("$title", async ({ place, kind }) => {
   // A key has no sessions.
   const token = kind === "session" ? ownSession.accessToken : undefined;
   const expected = await ask(place, unknown, token);
-  if (!EMPTY.has(place.name)) {
+  if (!EMPTY.has(place.name) && !EACH_BY_ITSELF.has(place.name)) {
     expect(expected.errors).toEqual([
       expect.objectContaining({ extensions: expect.objectContaining({ code: "NOT_FOUND" }) }),
     ]);

@@ -7,6 +7,7 @@ import { addAgentVersions } from "./agents/agent-versions.ts";
 import { addAgents } from "./agents/agents.ts";
 import { addApiKeys } from "./people/api-keys.ts";
 import { addApprovals } from "./runs/approvals.ts";
+import { addDecisions } from "./runs/decisions.ts";
 import { addAudit } from "./people/audit.ts";
 import { readFieldAccess } from "./builder/access.ts";
 import { createBuilder, type Builder } from "./builder/builder.ts";
@@ -92,6 +93,7 @@ export function createSchema(): GraphQLSchema {
   addRunWaits(builder);
   addPlannedTasks(builder);
   addApprovals(builder, enums);
+  addDecisions(builder, enums);
   addTriggers(builder, enums);
   addTriggerMutations(builder, enums);
   addFirings(builder, enums);

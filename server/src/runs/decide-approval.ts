@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { appendEvent, eventValues } from "../audit/record.ts";
 import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { checkInput, misfitOf } from "../definition/form/check-input.ts";
-import { conflict, notFound, type FieldProblem } from "../lib/errors.ts";
+import { conflict, notFound, Refusal, type FieldProblem } from "../lib/errors.ts";
 import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
 import { parseStored, type Json } from "../lib/json/json.ts";
 import { reached } from "../lib/reach.ts";
@@ -34,26 +34,68 @@ export type Decision = {
  * expired or withdrawn, or others approved another answer; BAD_USER_INPUT if the answer does not fit the form or the tool.
  */
 export async function decideApproval(runs: Runs, caller: Acting, decision: Decision): Promise<Approval> {
+  const { approval, goesOn } = await decideNow(runs, caller, decision);
+  await goesOn;
+  return approval;
+}
+
+/** The outcome of one of those that are decided together: the approval, or why it could not be decided. */
+export type DecisionResult<Id> = { approvalId: Id; approval: Approval | null; refusal: Refusal | null };
+
+/**
+ * Decides each of a list as `decideApproval` does, one after the other: what is refused of one changes nothing about the others.
+ * `idOf` throws NOT_FOUND for what is no id. Throws only what is no refusal; what was decided until then stays, and a repeat of it changes nothing.
+ */
+export async function decideApprovals<Id>(
+  runs: Runs,
+  caller: Acting,
+  approvalIds: readonly Id[],
+  { idOf, ...decision }: Omit<Decision, "approvalId"> & { idOf: (id: Id) => ApprovalId },
+): Promise<DecisionResult<Id>[]> {
+  checkComment(decision.comment);
+  const results: DecisionResult<Id>[] = [];
+  const going: Promise<void>[] = [];
+  for (const id of approvalIds)
+    try {
+      const { approval, goesOn } = await decideNow(runs, caller, { ...decision, approvalId: idOf(id) });
+      results.push({ approvalId: id, approval, refusal: null });
+      if (goesOn) going.push(goesOn);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      results.push({ approvalId: id, approval: null, refusal: error });
+    }
+  await Promise.all(going);
+  return results;
+}
+
+/** `goesOn`: resolves when the run does. */
+async function decideNow(
+  runs: Runs,
+  caller: Acting,
+  decision: Decision,
+): Promise<{ approval: Approval; goesOn?: Promise<void> | undefined }> {
+  const again = async (): Promise<{ approval: Approval }> => ({
+    approval: (await readApproval(runs, caller, decision.approvalId))!,
+  });
   const approval = reached(caller, await readWholeApproval(runs.database, caller.organizationId, decision.approvalId));
   if (!approval) throw notFound("Approval");
   const { database } = runs;
   if (approval.status !== "open") {
     isRepeated(approval, caller, decision);
-    return (await readApproval(runs, caller, decision.approvalId))!;
+    return again();
   }
   if (isBound(approval)) await requireAsked(queryFor(database, caller), caller, approval);
   checkComment(decision.comment);
   const answer = checkedAnswer(approval, decision);
   const decided = await decide(runs, caller, approval, { ...decision, ...(answer !== undefined && { answer }) });
-  if (!decided) return (await readApproval(runs, caller, decision.approvalId))!;
+  if (!decided) return again();
   const { runId, organizationId } = decided.approval;
   tellApproval(runs, organizationId, approval.id);
-  if (decided.run === "waits") return decided.approval;
+  if (decided.run === "waits") return { approval: decided.approval };
   const goesOn = decided.run === "soon" ? nextChange(runs, runId) : undefined;
   if (decided.run === "running") tellChanged(runs, organizationId, runId);
   hintDue(runs, organizationId, runId, { signal: approval.id });
-  await goesOn;
-  return decided.approval;
+  return { approval: decided.approval, goesOn };
 }
 
 /** Whether the caller has decided so already. Throws CONFLICT if they, or all who are needed, have decided otherwise. */

@@ -30,6 +30,7 @@ import type { RunDraft } from "../../run-drafts/draft-run-input.ts";
 import type { Found } from "../../run-drafts/fields/sentence.ts";
 import type { RunWait } from "../../runs/read/run-waits.ts";
 import type { CronInstant } from "../../triggers/kinds/cron/preview-cron.ts";
+import type { DecisionResult } from "../../runs/decide-approval.ts";
 import type { ModelUsage } from "../../runs/read/model-usage.ts";
 import type { StepCount } from "../../runs/read/step-counts.ts";
 import type { ErrorResponse } from "../../definition/workflow-error.ts";
@@ -48,7 +49,7 @@ import type { Badges } from "../../runs/handle/badge-counts.ts";
 import type { Count } from "../../runs/read/count-runs.ts";
 import type { RunEvent } from "../../runs/watch/watch-run-events.ts";
 import type { TextDelta } from "../../runs/watch/watch-texts.ts";
-import type { FieldProblem } from "../../lib/errors.ts";
+import type { FieldProblem, Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { EventMiss } from "../../triggers/matching/explain-event.ts";
 import type { Event } from "../../events/event.ts";
@@ -131,6 +132,10 @@ export type Objects = {
   HttpResponse: HttpResponse;
   Approval: Approval;
   ApprovalDecision: GivenDecision;
+  DecideApprovalsResult: { results: DecisionResult<string>[] };
+  DecisionResult: DecisionResult<string>;
+  /** A returned error would be thrown. */
+  DecisionRefusal: Pick<Refusal, "code" | "details" | "message">;
   ApprovalReassignment: Reassignment;
   ToolCall: ToolCall;
   Trigger: Trigger;

@@ -2,9 +2,6 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { encodeId } from "../../lib/ids.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import { decideApproval } from "../../runs/decide-approval.ts";
-import { reassignApproval } from "../../runs/reassign-approval.ts";
 import { canDecide, isBound, namesOf, queryFor, readPerson } from "../../runs/read/who-decides.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
@@ -15,7 +12,7 @@ import { readPayload } from "../context/payloads.ts";
 import { checkFilter, requireFound, idOf, listOf, optionalIds } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
-import { actingOf, callerOf, type Context } from "../context/context.ts";
+import { callerOf, type Context } from "../context/context.ts";
 import type { Enums } from "../builder/enums.ts";
 
 export function addApprovals(builder: Builder, enums: Enums): void {
@@ -25,8 +22,6 @@ export function addApprovals(builder: Builder, enums: Enums): void {
   addApproval(builder, enums);
   addConnection(builder, "Approval");
   addQueries(builder, enums);
-  addDecide(builder, enums);
-  addReassign(builder);
 }
 
 /** Most approvals have no more decisions, and the names of all are read together. */
@@ -343,70 +338,6 @@ function addQueries(builder: Builder, enums: Enums): void {
           listApprovals(context.runs, caller, wanted, request, direction ?? "desc"),
         );
       },
-    }),
-  );
-}
-
-function addDecide(builder: Builder, enums: Enums): void {
-  const input = builder.inputType("DecideApprovalInput", {
-    description: "Input of `decideApproval`.",
-    fields: (t) => ({
-      approvalId: t.id({ description: "The approval's id." }),
-      decision: t.field({ type: enums.Decision, description: "The decision." }),
-      comment: t.string({ required: false, description: "A comment, such as the reason." }),
-      answer: t.field({
-        type: "JSON",
-        required: false,
-        description:
-          "The values of the approval's form. For a tool call: `{arguments: {…}}` to change its arguments, or nothing. Otherwise any JSON value, or nothing.",
-      }),
-    }),
-  });
-  builder.mutationField("decideApproval", (t) =>
-    t.field({
-      scope: "approvals:decide",
-      narrowedKeys: true,
-      isUrgent: true,
-      type: "Approval",
-      description:
-        "Decides an approval, and its run continues. With a `quorum`, others may still have to approve: all approve the same answer, and one rejection rejects. FORBIDDEN with the reason `not_assigned` to those who are not asked. Once it is decided, a different decision is CONFLICT; repeating one's own returns the same result.",
-      args: { input: t.arg({ type: input, description: "Input of `decideApproval`." }) },
-      resolve: (_, { input: { approvalId, decision, comment, answer } }, context) =>
-        decideApproval(context.runs, actingOf(context), {
-          approvalId: idOf("approval", approvalId),
-          decision,
-          ...(comment != null && { comment }),
-          ...(answer !== undefined && { answer }),
-        }),
-    }),
-  );
-}
-
-function addReassign(builder: Builder): void {
-  const input = builder.inputType("ReassignApprovalInput", {
-    description: "Input of `reassignApproval`.",
-    fields: (t) => ({
-      approvalId: t.id({ description: "The approval's id." }),
-      assignees: t.stringList({
-        description: `Who decides from now on, in place of those who are asked: 1 to ${LIMITS.approvalAssignees} e-mails of members and roles as \`role:editor\`.`,
-      }),
-      comment: t.string({ required: false, description: "A comment, such as the reason." }),
-    }),
-  });
-  builder.mutationField("reassignApproval", (t) =>
-    t.field({
-      scope: "approvals:decide",
-      narrowedKeys: true,
-      type: "Approval",
-      description:
-        "Passes an open approval on to others. Owners and admins may, and an assignee who has not decided yet: where several have to approve, only their own place, from their e-mail to another one. FORBIDDEN with the reason `not_assigned` to others. CONFLICT once it is closed. A repeat returns the same result.",
-      args: { input: t.arg({ type: input, description: "Input of `reassignApproval`." }) },
-      resolve: (_, { input: { approvalId, assignees, comment } }, context) =>
-        reassignApproval(context.runs, actingOf(context), {
-          approvalId: idOf("approval", approvalId),
-          assignees,
-          ...(comment != null && { comment }),
-        }),
     }),
   );
 }
