@@ -18,6 +18,7 @@ const DEFINITIONS = [
   `${head("asks-how")}input: { schema: { document: { type: object, properties: {
     speed: { type: string, title: How fast, enum: [rush, normal] }, pieces: { type: integer, default: 1 } } } } }
 do: [ { echo: { set: { got: "\${ . }" } } } ]`,
+  `${head("hears")}do: [ { hear: { listen: { to: { any: [ { with: { type: go } } ], until: "length == 2" } } } } ]`,
   `${head("echoes")}do: [ { echo: { set: { got: "\${ . }" } } } ]`,
 ];
 const START = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id status } }";
@@ -99,6 +100,19 @@ describe("runs", () => {
     for (const _ of [1, 2]) expect(await json("runs", "cancel", id)).toMatchObject({ id, status: "cancelled" });
     const ended = await start("fails");
     expect(await refused("runs", "cancel", ended)).toMatch(/failed/);
+  });
+
+  test("are sent signals, with data or without", async () => {
+    const { id } = await json("run", "hears");
+    expect(await refused("runs", "signal", id, "go", "--data", "[1]")).toContain("--data must be a JSON object");
+    for (const _ of [1, 2])
+      expect(await json("runs", "signal", id, "go", "--data", '{"n": 1}', "--idempotency-key", "first")).toMatchObject({
+        id,
+        status: "running",
+      });
+    await autograph("runs", "signal", id, "go");
+    expect((await until(server, id, ...ENDED))["output"]).toEqual([{ n: 1 }, {}]);
+    expect(await refused("runs", "signal", id, "go")).toContain("the run is already completed");
   });
 
   test("are retried and run again as new runs", async () => {

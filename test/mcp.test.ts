@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const BESIDE = ["get_run", "cancel_run", "list_approvals", "decide_approval", "reassign_approval"];
+const BESIDE = ["get_run", "cancel_run", "signal_run", "list_approvals", "decide_approval", "reassign_approval"];
 const call = (name: string, given: object = {}, meta: object = {}, key = token): Promise<Sent> =>
   ask(server, key, "tools/call", { name, arguments: given }, { meta });
 /** The runs of an agent that a key started. */
@@ -263,6 +263,7 @@ describe("a key", () => {
       ["test_echo", "runs:start"],
       ["test_nobody", "runs:start"],
       ["cancel_run", "runs:cancel"],
+      ["signal_run", "runs:start"],
       ["decide_approval", "approvals:decide"],
       ["reassign_approval", "approvals:decide"],
     ] as const)

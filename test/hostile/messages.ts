@@ -27,6 +27,7 @@ const TOOLS = [
   "test_echo",
   "get_run",
   "cancel_run",
+  "signal_run",
   "list_approvals",
   "decide_approval",
   "reassign_approval",

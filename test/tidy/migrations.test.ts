@@ -22,6 +22,7 @@ const HASHES: Record<string, string> = {
   "0012-assigned-approvals": "3921191be0bfb994f384ce1a4756d24b4d00e51d41a7bdc42b8d1bd972f3f04d",
   "0013-password-resets": "7f6fa0a0330250cc27c435b2e4ed2bf504b457baddaa7b0e3923a83070ca4c95",
   "0014-reassigned-approvals": "eae87237182e6cea62a94b64f347272906c988251255f5f10ff6e0fa0f0ce4d0",
+  "0015-signals": "f4c97f0ae0acc6aabc3742b04f8b067ed7ad431c4d8d7d67d6f3610f61fe8432",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

@@ -1,9 +1,6 @@
 /** Checks an event before it is published. */
-import { isPlainText } from "../lib/mail/email-address.ts";
 import { badInput, type FieldProblem } from "../lib/errors.ts";
-import { isObject } from "../lib/json/json.ts";
-import { LIMITS } from "../lib/limits.ts";
-import { isVisible } from "../lib/text.ts";
+import { checkData, nameProblem, SIGNAL_SOURCE } from "../lib/events/event-name.ts";
 import { OWN_SOURCE } from "./own-source.ts";
 import type { GivenEvent } from "./event.ts";
 
@@ -32,22 +29,11 @@ export function checkEvent(given: GivenEvent, path: string, keys: EventKeys, pro
   }
   if (given.source === OWN_SOURCE)
     add("source", "not_a_choice", `must not be ${OWN_SOURCE}: it is reserved for the service's own events`);
-  if (!isObject(given.data)) {
-    add("data", "wrong_type", "must be an object: it becomes the input of runs");
-    return "{}";
-  }
-  const text = JSON.stringify(given.data);
-  if (text.length > LIMITS.eventDataBytes / 3 && Buffer.byteLength(text) > LIMITS.eventDataBytes)
-    add("data", "too_large", `must have at most ${LIMITS.eventDataBytes} bytes as JSON`);
+  if (given.source === SIGNAL_SOURCE)
+    add("source", "not_a_choice", `must not be ${SIGNAL_SOURCE}: it is reserved for signals`);
+  const { text, problem } = checkData(given.data, "must be an object: it becomes the input of runs");
+  if (problem) add("data", problem.code, problem.message);
   return text;
-}
-
-function nameProblem(text: string): Pick<FieldProblem, "code" | "message"> | undefined {
-  if (text.trim() === "") return { code: "required", message: "must not be empty" };
-  if (text.length > LIMITS.eventNameCharacters)
-    return { code: "too_long", message: `must have at most ${LIMITS.eventNameCharacters} characters` };
-  if (!isPlainText(text)) return { code: "invalid", message: "must not contain control characters or lone surrogates" };
-  return isVisible(text) ? undefined : { code: "invalid", message: "must have a visible character" };
 }
 
 /** Throws BAD_USER_INPUT for a source or a name that no event can have. */

@@ -41,6 +41,7 @@ import { addSecrets } from "./people/secrets.ts";
 import { addSessions } from "./people/sessions.ts";
 import { addPasswordResets } from "./people/password-resets.ts";
 import { addSignIn } from "./people/sign-in.ts";
+import { addSignal } from "./runs/signal.ts";
 import { addStartAndCancel } from "./runs/start-and-cancel.ts";
 import { addModelUsage } from "./runs/model-usage.ts";
 import { addStepCounts } from "./runs/step-counts.ts";
@@ -87,6 +88,7 @@ export function createSchema(): GraphQLSchema {
   addRelatives(builder, runFilter);
   addStartAndCancel(builder, runFilter);
   addRerunAndRetry(builder);
+  addSignal(builder);
   addSteps(builder, enums);
   addModelUsage(builder);
   addStepCounts(builder, enums);

@@ -9,11 +9,10 @@ import { decodeId, encodeId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Within } from "../lib/reach.ts";
-import { checkedKey } from "../runs/idempotency-key.ts";
 import { readRun } from "../runs/read/read.ts";
 import { startRun } from "../runs/start-run.ts";
 import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
-import { IDEMPOTENCY_KEY } from "../lib/mcp/protocol.ts";
+import { keyOfCall } from "./call-key.ts";
 import { ProtocolError, type Tool } from "./protocol.ts";
 import { answerQuestions, isAllDecided, isPutOff, openQuestions } from "./questions.ts";
 import { RUN_SCHEMA, runResult, unshownResult } from "./run-result.ts";
@@ -71,8 +70,7 @@ export async function callAgent(mcp: Mcp, call: Call, agent: Agent, params: Json
 /** Starts a run and waits for it. */
 async function begin(mcp: Mcp, call: Call, agent: Agent, params: JsonObject): Promise<Run> {
   const { caller, ending, tellProgress } = call;
-  const meta = isObject(params["_meta"]) ? params["_meta"] : {};
-  const key = checkedKey(keyIn(meta), call.idempotencyKey, `_meta.${IDEMPOTENCY_KEY}`);
+  const key = keyOfCall(call, params);
   const end = waitEnd(mcp, LIMITS.waitSeconds);
   const { run } = await startRun(mcp.runs, caller, {
     agentId: agent.id,
@@ -83,11 +81,6 @@ async function begin(mcp: Mcp, call: Call, agent: Agent, params: JsonObject): Pr
     ...(!tellProgress && { waitSeconds: LIMITS.waitSeconds, ending }),
   });
   return tellProgress ? waitForRun(mcp, call, run, end) : run;
-}
-
-function keyIn({ [IDEMPOTENCY_KEY]: key }: JsonObject): string | undefined {
-  if (key === undefined || typeof key === "string") return key;
-  throw new ProtocolError("invalidParams", `_meta["${IDEMPOTENCY_KEY}"] must be a string`, 200);
 }
 
 /**

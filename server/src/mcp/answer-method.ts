@@ -80,7 +80,7 @@ async function callTool(mcp: Mcp, call: Call, params: JsonObject): Promise<objec
   if (!isRunTool(name) && !agent)
     throw new ProtocolError("invalidParams", `Unknown tool: ${shortened(name)}`, 200, { code: "NOT_FOUND" });
   try {
-    if (isRunTool(name)) return await callRunTool(mcp, call, name, params["arguments"] ?? {});
+    if (isRunTool(name)) return await callRunTool(mcp, call, name, params);
     return await callAgent(mcp, call, agent!, params);
   } catch (error) {
     if (error instanceof Refusal && TOLD.has(error.code)) return refusedResult(error);

@@ -12,11 +12,13 @@ import { LIMITS } from "../lib/limits.ts";
 import { cancelRun } from "../runs/cancel-run.ts";
 import { decideApproval } from "../runs/decide-approval.ts";
 import { reassignApproval } from "../runs/reassign-approval.ts";
+import { signalRun } from "../runs/signal-run.ts";
 import { canDecide, queryFor, readPerson, type Person } from "../runs/read/who-decides.ts";
 import { listApprovals } from "../runs/read/list-approvals.ts";
 import { readRun } from "../runs/read/read.ts";
 import { hasScope, needScope, type Call, type Mcp } from "./call.ts";
 import type { Tool, ToolResult } from "./protocol.ts";
+import { keyOfCall } from "./call-key.ts";
 import { readPayload } from "./read-payload.ts";
 import { RUN_SCHEMA, runResult } from "./run-result.ts";
 import { RUN_TOOLS, type RunTool } from "./tool-name.ts";
@@ -27,7 +29,10 @@ type Definition = {
   tool: Omit<Tool, "name" | "inputSchema">;
   /** The arguments, as a form. */
   form: JsonObject;
-  call(mcp: Mcp, call: Call, given: JsonObject): Promise<ToolResult>;
+  /** An argument of any form, which no form of ours has a field for. */
+  free?: { name: string; schema: JsonObject };
+  /** `key`: of its idempotency. */
+  call(mcp: Mcp, call: Call, given: JsonObject, key: string | undefined): Promise<ToolResult>;
 };
 
 const RUN_ID = { type: "string", description: "The run's id, run_…" };
@@ -85,6 +90,30 @@ const DEFINITIONS: Record<RunTool, Definition> = {
       return runResult(mcp, call, run, { failsWithRun: false });
     },
   },
+  signal_run: {
+    scope: "runs:start",
+    tool: {
+      title: "Send a run a signal",
+      description: "Sends an open run a signal, which a step that waits for one of this name takes.",
+      outputSchema: RUN_SCHEMA,
+    },
+    form: {
+      type: "object",
+      properties: { runId: RUN_ID, name: { type: "string", description: "The name that the run waits for." } },
+      required: ["runId", "name"],
+    },
+    free: { name: "data", schema: { type: "object", description: "The data of the signal. Default: {}." } },
+    call: async (mcp, call, { runId, name, data }, idempotencyKey) => {
+      const run = await signalRun(mcp.runs, call.caller, {
+        runId: idOf("run", runId, "Run"),
+        name: String(name),
+        data: data ?? {},
+        idempotencyKey,
+        path: "arguments",
+      });
+      return runResult(mcp, call, run, { failsWithRun: false });
+    },
+  },
   list_approvals: {
     scope: "runs:read",
     tool: {
@@ -111,6 +140,13 @@ const DEFINITIONS: Record<RunTool, Definition> = {
         comment: COMMENT,
       },
       required: ["approvalId", "decision"],
+    },
+    free: {
+      name: "answer",
+      schema: {
+        description:
+          "The values of the approval's form, as list_approvals shows it. For a tool call: {arguments}, to have it called with others.",
+      },
     },
     call: decide,
   },
@@ -139,34 +175,30 @@ const DEFINITIONS: Record<RunTool, Definition> = {
   },
 };
 
-/** The values of an approval's form, which no form of ours has a field for. */
-const ANSWER = {
-  description:
-    "The values of the approval's form, as list_approvals shows it. For a tool call: {arguments}, to have it called with others.",
-};
-
 /** Those that the caller's scopes allow. */
 export const runTools = (call: Call): Tool[] =>
   RUN_TOOLS.filter((name) => hasScope(call, DEFINITIONS[name].scope)).map((name) => {
-    const { tool, form } = DEFINITIONS[name];
+    const { tool, form, free } = DEFINITIONS[name];
     const { properties } = form as { properties: JsonObject };
     const inputSchema = {
       ...form,
-      properties: name === "decide_approval" ? { ...properties, answer: ANSWER } : properties,
+      properties: free ? { ...properties, [free.name]: free.schema } : properties,
       additionalProperties: false,
     };
     return { name, ...tool, inputSchema };
   });
 
 /** Throws FORBIDDEN, BAD_USER_INPUT, NOT_FOUND and CONFLICT. */
-export async function callRunTool(mcp: Mcp, call: Call, name: RunTool, given: Json): Promise<ToolResult> {
-  const { scope, form, call: perform } = DEFINITIONS[name];
+export async function callRunTool(mcp: Mcp, call: Call, name: RunTool, params: JsonObject): Promise<ToolResult> {
+  const { scope, form, free, call: perform } = DEFINITIONS[name];
   needScope(call, scope);
-  const { answer, ...rest } = isObject(given) ? given : {};
-  const takesAnswer = name === "decide_approval" && isObject(given);
-  const { value, problems } = checkInput(form, takesAnswer ? rest : given, "arguments");
+  const given = params["arguments"] ?? {};
+  const { [free?.name ?? ""]: own, ...rest } = isObject(given) ? given : {};
+  const hasFree = free !== undefined && isObject(given);
+  const { value, problems } = checkInput(form, hasFree ? rest : given, "arguments");
   if (problems) throw misfitOf(`the arguments do not fit ${name}`, problems, "arguments");
-  return perform(mcp, call, takesAnswer && answer !== undefined ? { ...value, answer } : value);
+  const whole = hasFree && own !== undefined ? { ...value, [free.name]: own } : value;
+  return perform(mcp, call, whole, keyOfCall(call, params));
 }
 
 /** A malformed id counts as not found. */

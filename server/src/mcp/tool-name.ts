@@ -3,7 +3,14 @@ import { createHash } from "node:crypto";
 import { LIMITS } from "../lib/limits.ts";
 
 /** The tools beside the agents. A project `get` with an agent `run` must not hide one. */
-export const RUN_TOOLS = ["get_run", "cancel_run", "list_approvals", "decide_approval", "reassign_approval"] as const;
+export const RUN_TOOLS = [
+  "get_run",
+  "cancel_run",
+  "signal_run",
+  "list_approvals",
+  "decide_approval",
+  "reassign_approval",
+] as const;
 export type RunTool = (typeof RUN_TOOLS)[number];
 
 export const isRunTool = (name: string): name is RunTool => RUN_TOOLS.some((tool) => tool === name);

@@ -57,6 +57,8 @@ const noEvents: EventDoor = {
   emit: () => Promise.reject(new Error("no event is published here")),
   expect: async () => 0,
   published: async () => [],
+  signals: async () => [],
+  tookSignals: async () => {},
   heard: async () => [],
   read: async () => [],
 };

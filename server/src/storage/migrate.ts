@@ -15,6 +15,7 @@ import { listening } from "./migrations/0011-listening.ts";
 import { assignedApprovals } from "./migrations/0012-assigned-approvals.ts";
 import { passwordResets } from "./migrations/0013-password-resets.ts";
 import { reassignedApprovals } from "./migrations/0014-reassigned-approvals.ts";
+import { signals } from "./migrations/0015-signals.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -32,6 +33,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0012-assigned-approvals": assignedApprovals,
   "0013-password-resets": passwordResets,
   "0014-reassigned-approvals": reassignedApprovals,
+  "0015-signals": signals,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

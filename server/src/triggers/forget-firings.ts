@@ -2,6 +2,7 @@ import { NO_ID, type EventId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import { deleteEvents } from "../events/event-store.ts";
+import { deleteSignals } from "../runs/signal-store.ts";
 import { forgetListened } from "./listening/listening-store.ts";
 import { deleteFirings } from "./store/firing-store.ts";
 import { deleteReplacedTokens } from "./webhooks/token-store.ts";
@@ -13,7 +14,7 @@ const AT_ONCE = 500;
 /** Rows of a few bytes. */
 const SMALL_AT_ONCE = 10_000;
 
-/** Deletes old firings and events of all organizations, with what came with them, and tokens that were replaced. */
+/** Deletes old firings, events and signals of all organizations, with what came with them, and tokens that were replaced. */
 export async function forgetOld(
   { database, clock }: Pick<Triggers, "database" | "clock">,
   goesOn = (): boolean => true,
@@ -29,6 +30,7 @@ export async function forgetOld(
   const each = [
     () => deleteFirings(database, before(LIMITS.firingDays), AT_ONCE),
     forgetEvents,
+    () => deleteSignals(database, before(LIMITS.eventDays), AT_ONCE),
     () => deleteReplacedTokens(database, clock.now(), AT_ONCE),
     async () =>
       (await forgetListened(database, before(LIMITS.listenedDays), SMALL_AT_ONCE)) === SMALL_AT_ONCE ? AT_ONCE : 0,

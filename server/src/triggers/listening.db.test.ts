@@ -14,11 +14,12 @@ import { SYSTEM } from "../audit/event.ts";
 import type { EventDoor } from "../execution/events/event-door.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import { hashOfKey } from "../lib/events/event-key.ts";
-import type { EventId, RunId } from "../lib/ids.ts";
+import { newIdAt, type EventId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { allOf } from "../lib/reach.ts";
 import { cancelRun } from "../runs/cancel-run.ts";
 import { readRun } from "../runs/read/read.ts";
+import { signalRun } from "../runs/signal-run.ts";
 import { idle, openRuns, type TestRuns } from "../runs/runs.testsuite.ts";
 import { startRun } from "../runs/start-run.ts";
 import { createSecrets } from "../secrets/secrets.ts";
@@ -155,6 +156,90 @@ test.for(SEEDS)(
     }
   },
 );
+
+test.for(SEEDS)("no signal is missed, in any order of commits: %i", async (seed) => {
+  const { next: random } = randomFrom(seed);
+  const type = `signal ${seed}`;
+  const { organizationId } = resting.caller;
+  const pause = (): Promise<void> => sleep(Math.floor(random() * 6));
+  const head = await restingRun();
+  await door.expect(organizationId, [{ type }]);
+  let seen: EventId[] = [];
+  const listen = async (): Promise<void> => {
+    await sleep(Math.floor(random() * 20));
+    // As the journal does: the run's row and the step's in one statement.
+    await database.transaction(async (query) => {
+      await query(
+        `with live as (update runs set revision = revision + 1 where id = $2 and organization_id = $1 returning id)
+         insert into listeners (organization_id, run_id, step_number, place, project_id, agent_id, key)
+         select $1, id, 1, 0, $3, $4, decode($5, 'hex') from live`,
+        [organizationId, head.id, head.projectId, head.agentId, hashOfKey({ type })],
+      );
+      await pause();
+    }, organizationId);
+    await pause();
+    seen = (await door.signals(head)).map(({ id }) => id);
+  };
+  const send = async (n: number): Promise<void> => {
+    await sleep(Math.floor(random() * 25));
+    await signalRun(resting.runs, resting.caller, {
+      runId: head.id,
+      name: type,
+      data: { n },
+      idempotencyKey: undefined,
+    });
+  };
+  await Promise.all([listen(), ...[1, 2, 3, 4, 5, 6].map(send)]);
+  const heard = (await door.heard(head)).map(({ id }) => id);
+  const read = await door.read(head, [...new Set([...seen, ...heard])]);
+  expect(new Set(read.map(({ data }) => data["n"])), `seed ${seed}`).toEqual(new Set([1, 2, 3, 4, 5, 6]));
+  expect(read.map(({ id }) => id)).toEqual(read.map(({ id }) => id).toSorted());
+  const [row] = await database.query("select wake_at from runs where id = $1 and organization_id = $2", [
+    head.id,
+    organizationId,
+  ]);
+  if (heard.length > 0) expect(row!["wake_at"]).not.toBeNull();
+});
+
+test("1,000 signals wait in a run, and not one more until a step has taken some", async () => {
+  const { organizationId } = resting.caller;
+  const head = await restingRun();
+  const count = async (): Promise<number> => (await door.signals(head)).length;
+  const send = (n: number): Promise<unknown> =>
+    signalRun(resting.runs, resting.caller, {
+      runId: head.id,
+      name: "many",
+      data: { n },
+      idempotencyKey: undefined,
+    });
+  await database.query(
+    `insert into signals (organization_id, run_id, id, name, data, at, sent_by_kind, body_hash)
+     select $1, $2, gen_random_uuid(), 'many', '{}', $3, 'system', '\\x00' from generate_series(1, $4::int)`,
+    [organizationId, head.id, new Date(), LIMITS.signalsWaiting - 1],
+  );
+  await send(1);
+  await expect(send(2)).rejects.toMatchObject({ code: "CONFLICT", details: { reason: "limit_reached" } });
+  expect(await count()).toBe(LIMITS.signalsWaiting);
+  const [first, second] = await door.signals(head);
+  await door.tookSignals(head, [first!.id, second!.id]);
+  await send(3);
+  expect(await count()).toBe(LIMITS.signalsWaiting - 1);
+  // Another step that listened at the same time still reads what one has taken.
+  expect(await door.read(head, [first!.id])).toHaveLength(1);
+});
+
+test("a signal is forgotten after 30 days", async () => {
+  const { organizationId } = resting.caller;
+  const head = await restingRun();
+  const ids = [31, 29].map((days) => newIdAt<"event">(clock.now() - days * 86_400_000));
+  await database.query(
+    `insert into signals (organization_id, run_id, id, name, data, at, sent_by_kind, body_hash)
+     select $1, $2, id, 'old', '{}', $3, 'system', '\\x00' from unnest($4::uuid[]) id`,
+    [organizationId, head.id, new Date(), ids],
+  );
+  await forgetOld({ database, clock });
+  expect((await door.signals(head)).map(({ id }) => id)).toEqual([ids[1]]);
+});
 
 test("an event finds those that ask for its value, and no others", async () => {
   const { organizationId } = resting.caller;

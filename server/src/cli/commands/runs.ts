@@ -7,6 +7,7 @@ import { addCommand, idArgument, type CommandLine } from "../line/command-line.t
 import { findAgentId } from "../server/find-agent.ts";
 import { EXIT_HELP, followRun, printRun, sayQuestions, titleOf } from "../watch/follow-run.ts";
 import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
+import { readInput } from "../line/run-input.ts";
 import { showStatus } from "../watch/show-run.ts";
 import { plainText } from "../line/terminal.ts";
 import { RUN_FIELDS, STEP_FIELDS, USAGE_FIELD, type ShownRun, type ShownStep } from "../watch/watch-run.ts";
@@ -14,6 +15,7 @@ import { RUN_FIELDS, STEP_FIELDS, USAGE_FIELD, type ShownRun, type ShownStep } f
 type Options = ApiOptions & { json?: true; watch?: true };
 type ListOptions = Options & { first: number; agent?: string; status?: RunStatus[] };
 type AgainOptions = Options & { idempotencyKey?: string };
+type SignalOptions = AgainOptions & { data?: string; dataFile?: string };
 type RetryOptions = AgainOptions & { fromStep?: number; fromTask?: string; version?: string };
 
 /** The fields that every mutation returns to a key that may carry it out. */
@@ -30,6 +32,7 @@ const SHOW = `query ($id: ID!, $first: Int!) {
     steps(first: $first) { ${STEP_FIELDS} ${USAGE_FIELD} } }
 }`;
 const CANCEL = `mutation ($id: ID!) { changed: cancelRun(runId: $id) { ${CHANGED} } }`;
+const SIGNAL = `mutation ($input: SignalRunInput!) { changed: signalRun(input: $input) { ${CHANGED} } }`;
 const RETRY = `mutation ($input: RetryRunInput!) { changed: retryRun(input: $input) { ${CHANGED} } }`;
 const RERUN = `mutation ($input: RerunRunInput!) { changed: rerunRun(input: $input) { ${CHANGED} } }`;
 
@@ -49,6 +52,15 @@ export function addRuns(program: Command, line: CommandLine): void {
   addApiOptions(addCommand(runs, "cancel", "Cancel an open run.").addArgument(id)).action(
     (runId: string, options: Options) => change(line, options, CANCEL, { id: runId }),
   );
+  addApiOptions(
+    addCommand(runs, "signal", "Send an open run a signal, which a step that listens takes.")
+      .addArgument(id)
+      .argument("<name>", "the type of event that the step listens to"),
+  )
+    .option("--data <json>", "its data, as a JSON object")
+    .option("--data-file <file>", "the same from a file; - is stdin")
+    .option("--idempotency-key <key>", "with the same key again, nothing is sent")
+    .action((runId: string, name: string, options: SignalOptions) => signal(line, runId, name, options));
   addAgain(addCommand(runs, "retry", "Start a new run that goes on where an ended one failed.").addArgument(id))
     .option("--from-step <number>", "the first step to execute again (the one that failed)", stepOf)
     .option("--from-task <name>", "the same by the name of its task")
@@ -107,6 +119,18 @@ async function show(line: CommandLine, id: string, options: Options): Promise<vo
 
 const again = (line: CommandLine, { idempotencyKey, ...options }: AgainOptions, mutation: string, input: object) =>
   change(line, options, mutation, { input: { ...input, ...(idempotencyKey !== undefined && { idempotencyKey }) } });
+
+async function signal(
+  line: CommandLine,
+  runId: string,
+  name: string,
+  { data: text, dataFile: file, idempotencyKey, ...options }: SignalOptions,
+): Promise<void> {
+  if (text !== undefined && file !== undefined) throw new OperatorError("give --data or --data-file, not both");
+  const data = await readInput(line, { text, file, pairs: [], option: "--data" }, []);
+  const input = { runId, name, data, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+  await change(line, options, SIGNAL, { input });
+}
 
 async function change(line: CommandLine, options: Options, mutation: string, variables: object): Promise<void> {
   const api: Api = openApi(line, options);

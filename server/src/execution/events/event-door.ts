@@ -42,8 +42,12 @@ export type EventDoor = {
   expect(organizationId: OrganizationId, events: readonly ListenedEvent[]): Promise<number>;
   /** The newest of them that were published since, oldest first. */
   published(head: Head, events: readonly ListenedEvent[], since: number): Promise<Id<"event">[]>;
+  /** The signals to the run, and to the one that it retries, that no step is known to have taken, oldest first. */
+  signals(head: Head): Promise<{ id: Id<"event">; name: string }[]>;
+  /** Steps that are over have taken these signals. */
+  tookSignals(head: Head, ids: readonly Id<"event">[]): Promise<void>;
   /** Those that one of the run's steps may listen to, and has not looked at yet. */
   heard(head: Head): Promise<{ step: number; id: Id<"event"> }[]>;
-  /** In the order of the ids. Those that the run must not see, or that are gone, are left out. */
+  /** Events and signals, in the order of the ids. Those that the run must not see, or that are gone, are left out. */
   read(head: Head, ids: readonly Id<"event">[]): Promise<ReadEvent[]>;
 };

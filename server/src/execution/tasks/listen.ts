@@ -5,7 +5,7 @@
 import type { BodyOf } from "../../definition/program.ts";
 import type { Takes } from "../../definition/tasks/listen.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { newId, timeOfId } from "../../lib/ids.ts";
+import { newId, timeOfId, type EventId } from "../../lib/ids.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
@@ -62,6 +62,8 @@ class Listen {
   readonly #door: EventDoor;
   readonly #state: Listening;
   readonly #matcher: EventMatcher;
+  /** Those that earlier steps took. */
+  readonly #takenBefore: ReadonlySet<string>;
   /** Those that it need not look at. */
   readonly #known: Set<string>;
 
@@ -71,7 +73,8 @@ class Listen {
     this.#door = door;
     this.#state = frame.step.state.listening!;
     this.#matcher = new EventMatcher(frame, [...body.filters, ...untilFilters(body)], this.#state);
-    this.#known = takenBefore(frame.execution.journal.steps, frame.step);
+    this.#takenBefore = takenBefore(frame.execution.journal.steps, frame.step);
+    this.#known = new Set(this.#takenBefore);
     for (const { id } of [...this.#state.taken, ...this.#state.ended]) this.#known.add(id);
   }
 
@@ -97,7 +100,7 @@ class Listen {
     if (ids.length > LIMITS.eventsHeard)
       throw WorkflowError.of("limit", `more than ${LIMITS.eventsHeard} events wait for this step`);
     const isLast = execution.now() >= this.#state.looksUntil;
-    const before = this.#state.hasLookedBack ? [] : await this.#door.published(head, this.#events, sinceOf(head));
+    const before = this.#state.hasLookedBack ? [] : await this.#lookBack();
     const wanted = [...new Set([...before, ...ids])].filter((id) => !this.#known.has(id)).toSorted();
     for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
       const page = wanted.slice(at, at + READ_AT_ONCE);
@@ -112,6 +115,23 @@ class Listen {
     if (isLast) this.#state.hasLookedBack = true;
     execution.journal.touch(step);
     return undefined;
+  }
+
+  /** Finds events and signals that came before the step listened, since its run was started. */
+  async #lookBack(): Promise<EventId[]> {
+    const { head } = this.#frame.execution.journal;
+    const [events, signals] = await Promise.all([
+      this.#door.published(head, this.#events, sinceOf(head)),
+      this.#door.signals(head),
+    ]);
+    const taken = signals.filter(({ id }) => this.#takenBefore.has(id));
+    if (taken.length > 0)
+      await this.#door.tookSignals(
+        head,
+        taken.map(({ id }) => id),
+      );
+    const types = new Set(this.#events.map(({ type }) => type));
+    return [...events, ...signals.filter(({ name }) => types.has(name)).map(({ id }) => id)];
   }
 
   get #events(): ReturnType<typeof listenedOf>[] {

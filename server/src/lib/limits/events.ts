@@ -9,12 +9,12 @@ const EVENTS_DB = "server/src/triggers/events.db.test.ts";
 export const EVENTS = {
   eventNameCharacters: {
     value: 255,
-    bounds: "an event's source, its name, and the id that its source gives it",
+    bounds: "an event's source, its name, and the id that its source gives it; a signal's name",
     test: [EVENTS_TEST, "a name has 255 characters and not one more"],
   },
   eventDataBytes: {
     value: 64 * 1024,
-    bounds: "an event's data as JSON",
+    bounds: "an event's or a signal's data as JSON",
     test: [EVENTS_TEST, "its data has 65536 bytes as JSON and not one more"],
   },
   eventPayloadBytes: {
@@ -61,7 +61,7 @@ export const EVENTS = {
   },
   eventDays: {
     value: 30,
-    bounds: "how long an event is kept, and its id known",
+    bounds: "how long an event is kept, and its id known; how long a signal is",
     beyond: "it is deleted",
     test: [EVENTS_DB, "an event is kept for 30 days"],
   },
@@ -106,6 +106,11 @@ export const EVENTS = {
     bounds: "events that one `listen` takes",
     beyond: "the error `limit`",
     test: [LISTENING_DB, "a step takes 1,000 events"],
+  },
+  signalsWaiting: {
+    value: 1_000,
+    bounds: "signals of a run that none of its steps is known to have taken",
+    test: [LISTENING_DB, "1,000 signals wait in a run"],
   },
   eventsWaiting: {
     value: 10_000,

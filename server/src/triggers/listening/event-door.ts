@@ -12,10 +12,12 @@ import type { Head } from "../../execution/journal/loaded-run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal, type FieldProblem } from "../../lib/errors.ts";
 import { writtenPath } from "../../lib/events/event-key.ts";
-import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
+import { SIGNAL_SOURCE } from "../../lib/events/event-name.ts";
+import { NO_ID, type OrganizationId, type RunId, type TriggerId } from "../../lib/ids.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { allOf, reaches } from "../../lib/reach.ts";
+import { readSignals, readWaiting, setTaken, type Signal } from "../../runs/signal-store.ts";
 import type { Database } from "../../storage/database.ts";
 import type { Notices } from "../../realtime/notices.ts";
 import { originOfRun } from "../store/firing-store.ts";
@@ -49,9 +51,17 @@ export function createEventDoor({ database, clock, memory, events }: DoorOptions
       return found.filter((one) => one !== first);
     },
     heard: ({ id, organizationId }) => heard.add({ organizationId, runId: id }),
-    async read({ organizationId, projectId, agentId }, ids) {
+    signals: (head) => readWaiting(database, head.organizationId, signalledOf(head)),
+    tookSignals: ({ id, organizationId }, ids) => setTaken(database, organizationId, id, ids),
+    async read(head, ids) {
+      const { organizationId, projectId, agentId } = head;
       const found = await readWholeEvents(database, organizationId, ids);
-      return found.filter(({ event }) => reaches(publisherOf(event), { projectId, agentId })).map(readOf);
+      const seen = found.filter(({ event }) => reaches(publisherOf(event), { projectId, agentId })).map(readOf);
+      if (found.length === ids.length) return seen;
+      const isEvent = new Set(found.map(({ event }) => event.id));
+      const others = ids.filter((id) => !isEvent.has(id));
+      const signals = await readSignals(database, organizationId, signalledOf(head), others);
+      return [...seen, ...signals.map(readAsEvent)].toSorted((a, b) => (a.id < b.id ? -1 : 1));
     },
   };
 }
@@ -63,6 +73,19 @@ const readOf = ({ event, data }: { event: Event; data: JsonObject }): ReadEvent 
   type: event.event,
   subject: event.subject,
   time: event.time,
+  data,
+});
+
+/** A retry hears what was sent to the run that it retries, too. */
+const signalledOf = ({ id, retryOf }: Head): RunId[] => (retryOf ? [id, retryOf] : [id]);
+
+const readAsEvent = ({ id, name, once, at, data }: Signal): ReadEvent => ({
+  id,
+  sourceId: once ?? id,
+  source: SIGNAL_SOURCE,
+  type: name,
+  subject: null,
+  time: at,
   data,
 });
 

@@ -1,6 +1,5 @@
 /** The SQL of runs that listen to events. */
 import type { ListenedEvent } from "../../execution/events/event-door.ts";
-import { OPEN_STATUSES_SQL } from "../../execution/run/states.ts";
 import type { Event } from "../../events/event.ts";
 import { COLUMNS, eventOf } from "../../events/event-store.ts";
 import { readPath, writtenPath, type KeyPath } from "../../lib/events/event-key.ts";
@@ -14,7 +13,7 @@ import {
 } from "../../lib/ids.ts";
 import { parseStored, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { DUE_SQL } from "../../runs/wake-run.ts";
+import { PATHS_SQL, tellSql } from "../../runs/tell-listeners.ts";
 import { Batch } from "../../storage/batch.ts";
 import type { Database } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
@@ -58,12 +57,7 @@ export async function readPaths(
   organizationId: OrganizationId,
   event: string,
 ): Promise<(KeyPath | undefined)[]> {
-  const rows = await database.hot(
-    "read_listened_paths",
-    "select path from listened where organization_id = $1 and event = $2",
-    [organizationId, event],
-    organizationId,
-  );
+  const rows = await database.hot("read_listened_paths", PATHS_SQL, [organizationId, event], organizationId);
   return rows.map((row) => readPath(row["path"]));
 }
 
@@ -92,10 +86,7 @@ export async function findListeners(
   return rows.map((row) => ({ runId: row["run_id"], projectId: row["project_id"], agentId: row["agent_id"] }));
 }
 
-/**
- * Writes for the steps of these runs that have one of the keys that they have heard the event, and makes the runs due, in one statement.
- * Those that had heard it are left out. Returns the runs that are due.
- */
+/** Tells the steps of these runs that have one of the keys of the event. Returns the runs that are due. */
 export async function tellListeners(
   database: Database,
   { organizationId, id }: Event,
@@ -106,22 +97,7 @@ export async function tellListeners(
   for (const [month, ids] of Map.groupBy(runIds, (runId) => partitionOf(database, runId))) {
     const rows = await database.hot(
       `tell_listeners_${month}`,
-      `with locked as materialized (
-         select r.id from runs_${month} r
-          where r.organization_id = $1 and r.id = any($2::uuid[]) and r.status in (${OPEN_STATUSES_SQL})
-          order by r.id for no key update),
-       told as (
-         insert into heard_events (organization_id, run_id, step_number, event_id)
-         select distinct $1::uuid, l.run_id, l.step_number, $3::uuid
-           from locked join listeners l on l.organization_id = $1 and l.run_id = locked.id
-          where l.key in (select decode(key, 'hex') from unnest($4::text[]) as key)
-            and (select count(*) from (
-              select from heard_events h where h.organization_id = $1 and h.run_id = l.run_id
-                 and h.step_number = l.step_number limit $5) as waiting) < $5
-         on conflict do nothing returning run_id)
-       update runs_${month} r set ${DUE_SQL}
-        where r.organization_id = $1 and r.id in (select run_id from told) and r.status in (${OPEN_STATUSES_SQL})
-       returning r.id`,
+      tellSql(month),
       [organizationId, ids, id, keys, LIMITS.eventsHeard + 1],
       organizationId,
     );
