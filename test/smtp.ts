@@ -43,6 +43,22 @@ export type Smtp = {
   having(words: string): Received[];
 } & AsyncDisposable;
 
+/** The text of a mail in this format, decoded: its first part of the type. */
+export function partOf({ raw }: Received, type: "text/plain" | "text/html"): string {
+  const boundary = /boundary="?([^"\r\n;]+)/.exec(raw)?.[1];
+  const parts = boundary === undefined ? [raw] : raw.split(`--${boundary}`);
+  const part = parts.find((one) => new RegExp(`^content-type: ${type}`, "im").test(one));
+  if (part === undefined) throw new Error(`the mail has no ${type}`);
+  const [, head = "", body = ""] = /^([^]*?)\r\n\r\n([^]*)$/.exec(part) ?? [];
+  const [, encoding = "7bit"] = /^content-transfer-encoding: (\S+)/im.exec(head) ?? [];
+  if (encoding === "base64") return Buffer.from(body, "base64").toString();
+  if (encoding !== "quoted-printable") return body;
+  const bytes = body
+    .replaceAll("=\r\n", "")
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1").toString();
+}
+
 export async function startSmtp(behaviour: Behaviour = {}): Promise<Smtp> {
   const received: Received[] = [];
   const now = { ...behaviour };

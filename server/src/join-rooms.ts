@@ -1,6 +1,8 @@
 /** Makes the rooms' handles, each from what it is given. Loaded while PostgreSQL starts (app.ts). */
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Approvals } from "./approvals/approvals.ts";
+import { mailNotice } from "./approvals/mail-notice.ts";
 import { createAgents } from "./agents/agents.ts";
 import { publishDemo } from "./agents/publish-demo.ts";
 import { createAuth, type Auth } from "./auth/handle/auth.ts";
@@ -187,6 +189,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   const engine = openEngine ? openEngine(engineOptions) : new EmbeddedEngine(engineOptions);
   const calling = callingOf(outbound, base.clock, secrets);
   const mcpFigures = new McpFigures();
+  const hasMail = shared.mail.transport !== undefined;
   const runs = createRuns({
     ...base,
     agents,
@@ -213,8 +216,8 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     notices,
     hasSpace: shared.storage.space.hasSpace,
     usage: rates.usage,
-    parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox)] },
-    approvalNews: approvalNews(triggerMemory.outbox),
+    parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox, hasMail)] },
+    approvalNews: approvalNews(triggerMemory.outbox, hasMail),
     slotFreed: triggerMemory.queues.runEnded,
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
@@ -251,6 +254,7 @@ function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDi
   withRuns.later.events = events;
   const listening = stack.use(triggerMemory.listeners.watch(clock));
   const members = stack.use(createMembers({ auth, mail, url, derive: secretKeys.derive }));
+  const approvals: Approvals = { runs, auth, mail, linkKey: secretKeys.derive("approval links v1"), url };
   const runDrafts = { ...base, agents, models, llm };
   const handles: Handles = {
     runDrafts,
@@ -266,7 +270,7 @@ function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDi
     clock,
     log,
   };
-  return { handles, listening };
+  return { handles, approvals, listening };
 }
 
 type Open = WithHandles & ReturnType<typeof openEntry>;
@@ -313,6 +317,7 @@ function openEntry({ config }: JoinOptions, withHandles: WithHandles, stack: Asy
   const edge = createEdge({
     ...config,
     ...handles,
+    approvals: withHandles.approvals,
     graphql,
     connections,
     metrics,
@@ -352,7 +357,12 @@ async function startWork(
   // Nothing fires any more while runs are being drained.
   stack.use(triggers.due);
   const sweepingEvents = stack.use(sweepEvents(events));
-  const ownEvents = stack.use(publishOwnEvents(events, (row) => readSubject(triggers, row)));
+  const ownEvents = stack.use(
+    publishOwnEvents(events, {
+      read: (row) => readSubject(triggers, row),
+      mail: (notice) => mailNotice(open.approvals, notice),
+    }),
+  );
   const sendingMail = stack.adopt(sendQueued(open.mail), async (sending) => sending?.[Symbol.asyncDispose]());
   stack.defer(() => void (stop.isStopping = true));
   if (sendingMail) loops.add(sendingMail.loop);

@@ -11,6 +11,7 @@ import { events } from "./routes/events.tsx";
 import { home } from "./routes/home.tsx";
 import { inside } from "./routes/inside.tsx";
 import { invitation } from "./routes/invitation.tsx";
+import { linkedApproval } from "./routes/linked-approval.tsx";
 import { newAgent } from "./routes/new-agent.tsx";
 import { nowhere } from "./routes/nowhere.tsx";
 import { resetPassword } from "./routes/reset-password.tsx";
@@ -28,6 +29,7 @@ const routeTree = root.addChildren([
   signIn,
   invitation,
   resetPassword,
+  linkedApproval,
   inside.addChildren([
     agents,
     newAgent,

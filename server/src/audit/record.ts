@@ -50,7 +50,7 @@ const shown = (text: string): string =>
   text.toWellFormed().replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "?");
 
 /** A client may call itself anything: text that looks like a credential of ours is cut out. */
-const CREDENTIAL = /(?:ag_live_|rt_|inv_|eyJ)[\w.~+/=-]{8,}/g;
+const CREDENTIAL = /(?:ag_live_|rt_|inv_|rst_|apl_|eyJ)[\w.~+/=-]{8,}/g;
 
 const shownUserAgent = ({ userAgent }: From): string | null =>
   userAgent === undefined ? null : shown(userAgent.replaceAll(CREDENTIAL, "…").slice(0, LIMITS.userAgentCharacters));

@@ -11,17 +11,23 @@ export const KEYS = new RowSet<RowOf<typeof KEY>>("k", "told_row", KEY);
 export type ApprovalEvent = Extract<OwnEvent, `approval.${string}`>;
 
 /** `subjectId`: the event's subject. */
-type Of<Event extends OwnEvent, Id> = {
+type Of<Event extends OwnEvent | Notice, Id> = {
   organizationId: OrganizationId;
   event: Event;
   subjectId: Id;
   /** When it happened. */
   at: Date;
 };
-export type Untold =
+/** Mails to those who may decide an approval, `reassigned`: to those who have had none. It is no event: nobody listens to it. */
+export type Notice = "mail.requested" | "mail.reassigned";
+export type UntoldNotice = Of<Notice, ApprovalId>;
+export type UntoldEvent =
   | Of<"run.completed" | "run.failed" | "run.cancelled", RunId>
   | Of<ApprovalEvent, ApprovalId>
   | (Of<"agent.published", AgentId> & { version: string });
+export type Untold = UntoldEvent | UntoldNotice;
+
+export const isNotice = (untold: Untold): untold is UntoldNotice => untold.event.startsWith("mail.");
 
 const untoldOf = (row: Row): Untold => ({
   organizationId: row["organization_id"],
@@ -94,7 +100,20 @@ export const deleteUntold = (database: Database, told: readonly Untold[]): Promi
     ],
   );
 
-/** Within the transaction that makes it true, if somebody listens. */
+/** Within the transaction that tells it. False: it has been told. */
+export async function takeNotice(
+  query: Query,
+  { organizationId, event, subjectId, at }: UntoldNotice,
+): Promise<boolean> {
+  const rows = await query(
+    `delete from untold_events where organization_id = $1 and event = $2 and subject_id = $3 and at = $4
+     returning subject_id`,
+    [organizationId, event, subjectId, at],
+  );
+  return rows.length > 0;
+}
+
+/** Within the transaction that makes it true, if somebody is to be told. */
 export const insertUntold = (query: Query, untold: Untold): Promise<unknown> =>
   query(
     `insert into untold_events (organization_id, event, subject_id, at, version)

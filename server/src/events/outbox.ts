@@ -1,12 +1,13 @@
 /**
  * The outbox of the service's own events: the statement that ends a run or opens a question also writes a row here, where
- * anybody in the organization listens. So it is told even if this process dies; publish-own-events.ts takes and publishes the rows.
+ * anybody in the organization listens, and one if people are to be mailed about a question. So it is told even if this process dies;
+ * publish-own-events.ts takes and tells the rows.
  */
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import type { Query } from "../storage/database.ts";
 import { ms, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
-import { insertUntold, type ApprovalEvent } from "./outbox-store.ts";
+import { insertUntold, type ApprovalEvent, type Notice } from "./outbox-store.ts";
 import type { OwnEvent } from "./own-source.ts";
 
 const UNTOLD = {
@@ -38,7 +39,7 @@ type Happened = {
   runId: RunId;
   start?: Written;
   update?: Written;
-  approvals: readonly { id: ApprovalId; status: string; created_at: number }[];
+  approvals: readonly { id: ApprovalId; status: string; created_at: number; notify: boolean }[];
 };
 
 export type Outbox = {
@@ -51,24 +52,36 @@ export type Outbox = {
   look: () => void;
 };
 
-type ApprovalNews = { organizationId: OrganizationId; event: ApprovalEvent; subjectId: ApprovalId; at: Date };
+type ApprovalNews = {
+  organizationId: OrganizationId;
+  event: Exclude<ApprovalEvent, "approval.requested">;
+  subjectId: ApprovalId;
+  at: Date;
+  /** Whether people are mailed about the approval. */
+  notifies: boolean;
+};
+
+const NOTICES = { "approval.reassigned": "mail.reassigned" } as const satisfies Record<ApprovalNews["event"], Notice>;
 
 /** For what happens to an approval after it was requested: call it in the transaction that makes it true, and the result after its commit. */
 export const approvalNews =
-  (outbox: Outbox) =>
-  async (query: Query, news: ApprovalNews): Promise<() => void> => {
-    if (!outbox.isHeard(news.organizationId, news.event)) return () => {};
-    await insertUntold(query, news);
-    return () => outbox.look();
+  (outbox: Outbox, hasMail: boolean) =>
+  async (query: Query, { event, notifies, ...news }: ApprovalNews): Promise<() => void> => {
+    const isHeard = outbox.isHeard(news.organizationId, event);
+    const isMailed = notifies && hasMail;
+    if (isHeard) await insertUntold(query, { ...news, event });
+    if (isMailed) await insertUntold(query, { ...news, event: NOTICES[event] });
+    return () => {
+      if (isHeard || isMailed) outbox.look();
+    };
   };
 
-/** A part of the statement that writes runs (`Follower` in execution/journal/part.ts). */
-export const outboxPart = (outbox: Outbox) => ({
+/** A part of the statement that writes runs (`Follower` in execution/journal/part.ts). `hasMail`: whether mail can be sent. */
+export const outboxPart = (outbox: Outbox, hasMail: boolean) => ({
   code: "n",
   rows: ROWS as unknown as RowSet<Record<string, unknown>>,
   collect({ organizationId, runId, start, update, approvals }: Happened, rows: Record<string, unknown>[]): void {
-    const add = (event: OwnEvent, subjectId: string, at: number): void => {
-      if (!outbox.isHeard(organizationId, event)) return;
+    const write = (event: OwnEvent | Notice, subjectId: string, at: number): void => {
       const row: RowOf<typeof UNTOLD> = {
         organization_id: organizationId,
         event,
@@ -78,10 +91,17 @@ export const outboxPart = (outbox: Outbox) => ({
       };
       rows.push(row);
     };
+    const add = (event: OwnEvent, subjectId: string, at: number): void => {
+      if (outbox.isHeard(organizationId, event)) write(event, subjectId, at);
+    };
     const run = start ?? update;
     const end = run && ENDS[run.status];
     if (end) add(end, runId, run.finished_at!);
-    for (const { id, status, created_at: at } of approvals) if (status === "open") add("approval.requested", id, at);
+    for (const { id, status, created_at: at, notify } of approvals) {
+      if (status !== "open") continue;
+      add("approval.requested", id, at);
+      if (notify && hasMail) write("mail.requested", id, at);
+    }
   },
   sql: (from: string) => `
       written_events as (

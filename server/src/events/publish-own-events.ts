@@ -1,5 +1,5 @@
 /**
- * Publishes the service's own events, so that agents chain. Each is a row of the outbox, written in the statement that made it true
+ * Publishes the service's own events, so that agents chain, and has mails sent about questions. Each is a row of the outbox, written in the statement that made it true
  * (`outbox.ts`), and is published from there, also when the process was killed meanwhile. An event's id names its subject, so it is
  * published once however often that is tried. It fires triggers of its own project alone: a key that is narrowed to
  * another project must not see what runs here.
@@ -11,7 +11,15 @@ import type { JsonObject } from "../lib/json/json.ts";
 import { Loop, type Round } from "../lib/loops/loop.ts";
 import type { Events } from "./events.ts";
 import type { Origin } from "./event-roots.ts";
-import { deleteUntold, releaseUntold, takeUntold, type Untold } from "./outbox-store.ts";
+import {
+  deleteUntold,
+  isNotice,
+  releaseUntold,
+  takeUntold,
+  type Untold,
+  type UntoldEvent,
+  type UntoldNotice,
+} from "./outbox-store.ts";
 import { OWN_SOURCE } from "./own-source.ts";
 import { acceptEvent } from "./publish-event.ts";
 import type { Reacting, ReactingNow } from "./reactions.ts";
@@ -28,10 +36,15 @@ const MAX_LEFT_OUT = 1_000;
 export type OwnEventText = { projectId: ProjectId; id: string; data: JsonObject; origin: Origin };
 
 /** Reads a row's subject, in the rooms that know runs and agents. Undefined: it is gone. */
-export type ReadSubject = (row: Untold) => Promise<OwnEventText | undefined>;
+export type ReadSubject = (row: UntoldEvent) => Promise<OwnEventText | undefined>;
+
+/** Queues the mails of a notice, and deletes it in the same transaction. */
+export type MailNotice = (notice: UntoldNotice) => Promise<void>;
+
+type Ways = { read: ReadSubject; mail: MailNotice };
 
 /** Publishes what has happened: at the start, every 5 s, and when asked to. */
-export function publishOwnEvents(events: Events, read: ReadSubject): { loop: Loop } & AsyncDisposable {
+export function publishOwnEvents(events: Events, ways: Ways): { loop: Loop } & AsyncDisposable {
   const { database, clock, log, intake, outbox } = events;
   /** No other process can hold them. */
   let isFirst = database.isEmbedded;
@@ -54,7 +67,7 @@ export function publishOwnEvents(events: Events, read: ReadSubject): { loop: Loo
       // Rows taken by a replaced look are due again when their lease is over.
       if (!round.goesOn()) return;
       const reactingNow = events.reactions.now();
-      const told = await Promise.all(taken.map((one) => tell(events, read, one, { reactingNow, leftOut })));
+      const told = await Promise.all(taken.map((one) => tell(events, ways, one, { reactingNow, leftOut })));
       await deleteTold(
         database,
         taken.filter((_, index) => told[index]),
@@ -96,7 +109,7 @@ type Telling = { reactingNow: ReactingNow; leftOut: Set<OrganizationId> };
 /** Returns whether it needs no retry. Never throws: after a failure its organization is left out for a while. */
 async function tell(
   events: Events,
-  read: ReadSubject,
+  { read, mail }: Ways,
   untold: Untold,
   { reactingNow, leftOut }: Telling,
 ): Promise<boolean> {
@@ -104,7 +117,9 @@ async function tell(
   const { organizationId, event, subjectId } = untold;
   try {
     await ownSlots.run(organizationId, async () =>
-      publishOwn(events, read, untold, await reactingNow(organizationId, OWN_SOURCE, event)),
+      isNotice(untold)
+        ? mail(untold)
+        : publishOwn(events, read, untold, await reactingNow(organizationId, OWN_SOURCE, event)),
     );
     return true;
   } catch (error) {
@@ -118,7 +133,7 @@ async function tell(
   }
 }
 
-async function publishOwn(events: Events, read: ReadSubject, untold: Untold, reacting: Reacting): Promise<void> {
+async function publishOwn(events: Events, read: ReadSubject, untold: UntoldEvent, reacting: Reacting): Promise<void> {
   const { organizationId, event, at: time } = untold;
   const { reactions } = events;
   const isWanted = reacting.count > 0 || (await reactions.mayBeHeard(organizationId, event));

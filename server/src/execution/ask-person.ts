@@ -95,6 +95,7 @@ async function open(
     escalated_at: null,
     reassignments: null,
     reminded_at: null,
+    notify: question.notifies,
     answer: null,
   });
 }

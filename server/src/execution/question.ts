@@ -16,6 +16,8 @@ export type Question = {
   excludesStarter: boolean;
   /** How many have to approve. */
   quorum: number;
+  /** Whether they are mailed. */
+  notifies: boolean;
   /** A flat schema like that of an agent's form. */
   form?: JsonObject;
   /** A duration of the DSL. */
@@ -60,7 +62,7 @@ function withDefaults(form: JsonObject): JsonObject {
 }
 
 /** Throws a `validation` error if there is nobody who could decide by what is written. */
-function askedOf(values: JsonObject): Pick<Question, "assignees" | "excludesStarter" | "quorum"> {
+function askedOf(values: JsonObject): Pick<Question, "assignees" | "excludesStarter" | "quorum" | "notifies"> {
   const { assignee, excludeStarter } = values;
   const one = typeof assignee === "string" && namesPeople(assignee) ? [tidyAssignee(assignee)] : [];
   const named = [...new Set([...one, ...assigneesOf(values["assignees"], "assignees")])];
@@ -71,7 +73,9 @@ function askedOf(values: JsonObject): Pick<Question, "assignees" | "excludesStar
     throw WorkflowError.of("validation", `\`quorum\` must be a whole number from 1 to ${LIMITS.approvalQuorum}`);
   if (named.length > 0 && named.length < quorum && !named.some(isRole))
     throw WorkflowError.of("validation", `${quorum} have to approve, and only ${named.length} are asked`);
-  return { assignees: named.length > 0 ? named : null, excludesStarter: excludeStarter === true, quorum };
+  const assignees = named.length > 0 ? named : null;
+  const notifies = values["notify"] === true;
+  return { assignees, excludesStarter: excludeStarter === true, quorum, notifies };
 }
 
 /** An empty list is a mistake, and so is null: anyone could decide. */

@@ -50,6 +50,7 @@ export function securityHeaders(publicUrl: string | undefined): SecurityHeaders 
       ...api,
       "content-security-policy": pagePolicy(nonce),
       "cross-origin-opener-policy": "same-origin",
+      "x-robots-tag": "noindex, nofollow",
     }),
   };
 }

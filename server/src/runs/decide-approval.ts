@@ -26,6 +26,8 @@ export type Decision = {
   comment?: string;
   /** The answers to the approval's form, or `{arguments}` of a tool call. */
   answer?: Json;
+  /** By a mailed link: it decides for one of those who are asked, and never in place of others. */
+  isByLink?: boolean;
 };
 
 /**
@@ -84,7 +86,7 @@ async function decideNow(
     isRepeated(approval, caller, decision);
     return again();
   }
-  if (isBound(approval)) await requireAsked(queryFor(database, caller), caller, approval);
+  if (isBound(approval)) await requireAsked(queryFor(database, caller), caller, approval, decision);
   checkComment(decision.comment);
   const answer = checkedAnswer(approval, decision);
   const decided = await decide(runs, caller, approval, { ...decision, ...(answer !== undefined && { answer }) });
@@ -172,7 +174,7 @@ function decide(runs: Runs, caller: Acting, asked: WholeApproval, given: Decisio
     if (approval.expiresAt && approval.expiresAt <= now) throw tooLate("open");
     const isFirst = approval.decisions.length === 0;
     if (given.decision === "approve" && !isFirst && !hasAnswer(approval, given)) throw answeredOtherwise();
-    const { isOverride } = isBound(approval) ? await lockAsked(query, caller, approval) : { isOverride: false };
+    const { isOverride } = isBound(approval) ? await lockAsked(query, caller, approval, given) : { isOverride: false };
     const decision = { ...decisionOf(caller, given, now), isOverride };
     const isClosing = given.decision === "reject" || approval.decisions.length + 1 >= approval.quorum;
     const run = isClosing ? await closeIn(query, month, approval, now) : "waits";
@@ -223,6 +225,7 @@ async function write(
           decision: given.decision,
           runId: encodeId("run", runId),
           ...(decision.isOverride && { isOverride: true }),
+          ...(given.isByLink && { by: "mailed link" }),
         },
       }),
     ],

@@ -16,7 +16,7 @@ export async function keepApprovals(
   if (!steps.values().some(({ state }) => state.approvalId !== undefined)) return [];
   const rows = await database.query(
     `select id, organization_id, project_id, agent_id, run_id, step_number, status, question, assignee, comment,
-       expires_at, created_at, decided_at, decided_by_kind, decided_by_id, quorum, due_at, escalated_at, reminded_at,
+       expires_at, created_at, decided_at, decided_by_kind, decided_by_id, quorum, due_at, escalated_at, reminded_at, notify,
        assignees::text as assignees, excluded::text as excluded, decisions::text as decisions,
        reassignments::text as reassignments,
        context::text as context, form::text as form, answer::text as answer

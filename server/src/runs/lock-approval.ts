@@ -30,19 +30,27 @@ export async function lockApproval(
 /** `person`: undefined for an API key. `isOverride`: they do it in place of others. */
 type Asked = { person: Person | undefined; isOverride: boolean };
 
+/** By a mailed link nobody decides in place of others. */
+type Way = { isByLink?: boolean };
+
 /** Throws FORBIDDEN; UNAUTHENTICATED for somebody who is no member any longer. */
-export async function requireAsked(query: Query, caller: Caller, approval: WholeApproval): Promise<Asked> {
+export async function requireAsked(
+  query: Query,
+  caller: Caller,
+  approval: WholeApproval,
+  { isByLink = false }: Way = {},
+): Promise<Asked> {
   const person = await readPerson(query, caller);
   const standing = standingOf(approval, person);
-  if (standing === "not_assigned") throw notAssigned(approval, person);
+  if (standing === "not_assigned" || (isByLink && standing === "override")) throw notAssigned(approval, person);
   return { person, isOverride: standing === "override" };
 }
 
 /** Reads their rights as they are now; they stay so until the transaction ends. */
-export async function lockAsked(query: Query, caller: Acting, approval: WholeApproval): Promise<Asked> {
+export async function lockAsked(query: Query, caller: Acting, approval: WholeApproval, way?: Way): Promise<Asked> {
   const { scopes } = await lockRights(query, caller);
   requireScope({ ...caller, scopes }, "approvals:decide");
-  return requireAsked(query, caller, approval);
+  return requireAsked(query, caller, approval, way);
 }
 
 export function checkComment(comment: string | undefined): void {

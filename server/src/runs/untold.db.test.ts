@@ -17,7 +17,7 @@ beforeAll(async () => {
   const databases = stack.use(await startDatabases());
   const noticing = noting(stack.use(await databases.open()));
   database = Object.assign(meddling(noticing), { noted: noticing.noted });
-  const outbox = outboxPart({ isHeard: () => isHeard, look: () => void looks++ });
+  const outbox = outboxPart({ isHeard: () => isHeard, look: () => void looks++ }, false);
   const parts = { guards: [], followers: [outbox] };
   opened = stack.use(await openRuns(database, { parts, answer: () => new Promise(() => {}) }));
 });

@@ -16,6 +16,7 @@ import { assignedApprovals } from "./migrations/0012-assigned-approvals.ts";
 import { passwordResets } from "./migrations/0013-password-resets.ts";
 import { reassignedApprovals } from "./migrations/0014-reassigned-approvals.ts";
 import { signals } from "./migrations/0015-signals.ts";
+import { mailedApprovals } from "./migrations/0016-mailed-approvals.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -34,6 +35,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0013-password-resets": passwordResets,
   "0014-reassigned-approvals": reassignedApprovals,
   "0015-signals": signals,
+  "0016-mailed-approvals": mailedApprovals,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

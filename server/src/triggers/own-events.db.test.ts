@@ -99,7 +99,10 @@ test("an organization that may have no more events waiting is asked again at the
   await insertUntold(0, 1_000);
   await insertUntold(1, 1);
   database.noted.length = 0;
-  await using _ = publishOwnEvents(triggers.events, (row) => readSubject(triggers, row));
+  await using _ = publishOwnEvents(triggers.events, {
+    read: (row) => readSubject(triggers, row),
+    mail: async () => {},
+  });
   await expect.poll(() => countUntold(1)).toBe(0);
   // Asked to, it looks no more at who was refused.
   triggers.events.outbox.look();

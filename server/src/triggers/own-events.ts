@@ -1,6 +1,6 @@
 /** The content of the service's own events: a run that ended, an approval that was requested, an agent that was published. */
 import type { Agent } from "../agents/agent.ts";
-import type { ApprovalEvent, Untold } from "../events/outbox-store.ts";
+import type { ApprovalEvent, UntoldEvent } from "../events/outbox-store.ts";
 import type { OwnEventText } from "../events/publish-own-events.ts";
 import type { Approval, Run } from "../execution/run/run.ts";
 import { actorId, type Actor } from "../lib/actor.ts";
@@ -18,20 +18,20 @@ import type { Triggers } from "./triggers.ts";
 type Telling = Pick<Triggers, "database" | "agents" | "runs">;
 
 /** Reads the subject of a row of the outbox. Undefined: it is gone. */
-export function readSubject(triggers: Telling, untold: Untold): Promise<OwnEventText | undefined> {
+export function readSubject(triggers: Telling, untold: UntoldEvent): Promise<OwnEventText | undefined> {
   if (untold.event === "agent.published") return ofAgent(triggers, untold);
   const { organizationId } = untold;
   if (isOfApproval(untold)) return ofApproval(triggers, untold);
   return ofRun(triggers, organizationId, untold.subjectId);
 }
 
-type OfApproval = Extract<Untold, { event: ApprovalEvent }>;
+type OfApproval = Extract<UntoldEvent, { event: ApprovalEvent }>;
 
-const isOfApproval = (untold: Untold): untold is OfApproval => untold.event.startsWith("approval.");
+const isOfApproval = (untold: UntoldEvent): untold is OfApproval => untold.event.startsWith("approval.");
 
 async function ofAgent(
   { agents }: Telling,
-  { organizationId, subjectId, at, version }: Extract<Untold, { event: "agent.published" }>,
+  { organizationId, subjectId, at, version }: Extract<UntoldEvent, { event: "agent.published" }>,
 ): Promise<OwnEventText | undefined> {
   const agent = await agents.cache.agent(organizationId, subjectId);
   if (!agent) return undefined;

@@ -3,11 +3,19 @@ import { useTitle } from "../lib/use-title.ts";
 import classes from "./entrance.module.css";
 
 /** A page for those who are not in yet: one thing to do, in the middle. */
-export function Entrance({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
+type Props = {
+  title: string;
+  lead?: ReactNode;
+  /** There is more to read than a few fields. */
+  isWide?: boolean;
+  children: ReactNode;
+};
+
+export function Entrance({ title, lead, isWide = false, children }: Props) {
   useTitle(title);
   return (
     <main className={classes["page"]}>
-      <div className={classes["card"]}>
+      <div className={classes["card"]} data-wide={isWide || undefined}>
         <Mark />
         <h1>{title}</h1>
         {lead && <p className="dim">{lead}</p>}

@@ -32,10 +32,16 @@ export const ASKED: Properties = {
     "x-value": "approvalQuorum",
     "x-say": `write how many have to approve, from 1 to ${LIMITS.approvalQuorum}, or one expression that yields it`,
   },
+  notify: { ...boolean, "x-value": "notify" },
 };
 
 /** The linter's rules for their meanings. */
-export const ASKED_RULES = { assignee: assigneeRule, assignees: assigneesRule, approvalQuorum: quorumRule };
+export const ASKED_RULES = {
+  assignee: assigneeRule,
+  assignees: assigneesRule,
+  approvalQuorum: quorumRule,
+  notify: notifyRule,
+};
 
 export const approvalTask = {
   call: "approval:1.0.0@default",
@@ -95,6 +101,15 @@ function assigneesRule(found: Found, lint: Lint): void {
 function oneExpression(found: Found, lint: Lint): void {
   oneLineRule(found, lint);
   templateRule(found, lint);
+}
+
+/** Only those who are named are mailed. */
+function notifyRule({ path, value }: Found, lint: Lint): void {
+  const asked: Json = valueAt(lint.root, path.slice(0, -1)) ?? null;
+  if (value !== true || !isObject(asked) || asked["assignees"] !== undefined) return;
+  const { assignee } = asked;
+  if (typeof assignee === "string" && (assignee.includes("${") || namesPeople(assignee))) return;
+  lint.report({ path, at: "value", message: "nobody is mailed: write in `assignees` who is asked" });
 }
 
 /** Where all who are asked are written as e-mails, it shows how many there are. */

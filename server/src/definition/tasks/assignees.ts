@@ -15,11 +15,14 @@ export const tidyAssignee = (text: string): string => text.trim().toLowerCase();
 
 export const isRole = (assignee: string): boolean => assignee.startsWith(ROLE);
 
+/** The role of an assignee that is one: `editor` of `role:editor`. */
+export const roleOf = (assignee: string): string => assignee.slice(ROLE.length);
+
 /** The problem with it, as a sentence; undefined: none. */
 export function assigneeProblem(text: string): string | undefined {
   const assignee = tidyAssignee(text);
   if (isRole(assignee)) {
-    const role = assignee.slice(ROLE.length);
+    const role = roleOf(assignee);
     if (DECIDING_ROLES.includes(role)) return undefined;
     if (role === "viewer") return "viewers may not decide; write another role, or e-mails";
     return `there is no such role; write one of ${DECIDING_ROLES.map((name) => ROLE + name).join(", ")}`;

@@ -164,6 +164,8 @@ export const APPROVAL_SHOWN = {
   /** Those who passed it on, in their order. */
   reassignments: nullable(json()),
   reminded_at: nullable(ms()),
+  /** Whether those who may decide are mailed. */
+  notify: bool(),
 };
 
 export const APPROVAL_PAYLOADS = { context: nullable(json()), form: nullable(json()), answer: nullable(json()) };

@@ -29,7 +29,7 @@ type Happened = {
   brought?: readonly Brought[];
   start?: { status: RunStatus; finished_at: number | null };
   update?: { status: RunStatus; finished_at: number | null };
-  approvals: readonly { id: ApprovalId; status: string; created_at: number }[];
+  approvals: readonly { id: ApprovalId; status: string; created_at: number; notify: boolean }[];
 };
 
 /** All that one run commits at once: a start or an update, and the rows that go with it. */

@@ -21,7 +21,7 @@ const RUNS = rowSet("given_run", "start_row", START);
 const CHANGES = rowSet("change", "update_row", UPDATE);
 const STEP_ROWS = rowSet("given_step", "step_row", STEP);
 const ATTEMPT_ROWS = rowSet("given_attempt", "attempt_row", ATTEMPT);
-const APPROVAL_ROWS = rowSet("given_approval", "reassigned_approval_row", APPROVAL);
+const APPROVAL_ROWS = rowSet("given_approval", "mailed_approval_row", APPROVAL);
 const APPROVAL_CHANGES = rowSet("decision", "approval_change_row", APPROVAL_CHANGE);
 
 const MODEL_CALL_ROWS = rowSet("model_call", "model_call_row", MODEL_CALL);

@@ -246,6 +246,7 @@ const baseApprovalFromRow = (row: Row): Omit<Approval, "context" | "form" | "ans
   escalatedAt: row["escalated_at"],
   remindedAt: row["reminded_at"],
   reassignments: reassignmentsFromRow(row),
+  notifies: row["notify"],
 });
 
 /** A decision as the column has it. */

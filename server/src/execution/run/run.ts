@@ -149,6 +149,8 @@ export type Approval = {
   remindedAt: Date | null;
   /** In their order. */
   reassignments: readonly Reassignment[];
+  /** Whether those who may decide are mailed. */
+  notifies: boolean;
   /** A JSON schema, or a tool call (tool-call.ts). */
   form: Payload | null;
   expiresAt: Date | null;

@@ -1,5 +1,6 @@
 /** Takes each request to its route, if the server may begin it: puts the parts of this room together. */
 import { getHeapStatistics } from "node:v8";
+import type { Approvals } from "../../approvals/approvals.ts";
 import { recallCaller } from "../../auth/admission/authenticate.ts";
 import type { Auth } from "../../auth/handle/auth.ts";
 import type { Graphql } from "../../graphql/graphql.ts";
@@ -39,6 +40,7 @@ import { createRoutes } from "./routes.ts";
 type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> &
   Mcp & {
     graphql: Graphql;
+    approvals: Approvals;
     auth: Auth;
     members: Members;
     events: Events;

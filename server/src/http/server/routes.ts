@@ -2,6 +2,7 @@
  * The table of routes: for each path its methods, who is admitted, and what answers. Health is not in it: listen.ts answers it before
  * anything else is open.
  */
+import type { Approvals } from "../../approvals/approvals.ts";
 import type { Auth } from "../../auth/handle/auth.ts";
 import type { Needs } from "../../auth/needs.ts";
 import type { Graphql } from "../../graphql/graphql.ts";
@@ -15,6 +16,7 @@ import { handleGraphql, type GraphqlEdge } from "../graphql/graphql.ts";
 import { HttpRefusal, sendRefusal, type Statuses } from "../http-refusal.ts";
 import { handleMcp, type McpEdge } from "../mcp/mcp.ts";
 import { METADATA_PATH, resourceMetadata } from "../mcp/resource-metadata.ts";
+import { admitByLink, decideByLink, showLinked } from "../pages/approval-link.ts";
 import { createMetricsPage, type MetricsPageOptions } from "../pages/metrics-page.ts";
 import { createPages, wantsPage } from "../pages/pages.ts";
 import { admitOwnPages, refresh, signIn, signOut } from "../pages/web-session.ts";
@@ -38,6 +40,7 @@ type RoutesOptions = MetricsPageOptions & {
   graphql: Graphql;
   graphqlEdge: GraphqlEdge;
   mcpEdge: McpEdge;
+  approvals: Approvals;
   auth: Auth;
   members: Members;
   events: Events;
@@ -78,6 +81,7 @@ export function createRoutes(options: RoutesOptions): (exchange: Exchange) => Ro
       handle(options, exchange, await admitted(exchange));
   const callers = (needs: Needs) => (exchange: Exchange) => admit(options, exchange, needs);
   const ownPages = admitOwnPages(options.publicUrl);
+  const linked = (exchange: Exchange) => (ownPages(exchange), admitByLink(options, exchange));
   const metadata = { GET: async (exchange: Exchange) => resourceMetadata(options, exchange) };
 
   const table: readonly Route[] = [
@@ -93,6 +97,8 @@ export function createRoutes(options: RoutesOptions): (exchange: Exchange) => Ro
     route(WEBHOOK_PATH, { POST: on((exchange) => admitByUrl(options, exchange), callWebhook) }, webhookStatuses),
     route("/auth/session", { POST: on(ownPages, signIn), DELETE: on(ownPages, signOut) }),
     route("/auth/session/refresh", { POST: on(ownPages, refresh) }),
+    route("/auth/approval", { POST: on(linked, showLinked) }),
+    route("/auth/approval/decision", { POST: on(linked, decideByLink) }),
   ];
   const pages: Route = { path: "/", overloaded: "refused", isWork: false, answer: createPages(options) };
 

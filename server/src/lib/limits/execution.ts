@@ -41,6 +41,12 @@ export const EXECUTION = {
     bounds: "e-mails and roles that an approval is assigned to, with those that it is escalated to",
     test: ["test/approvals-bind.test.ts", "an approval has 20 assignees and a quorum of 10, and not one more"],
   },
+  approvalMails: {
+    value: 50,
+    bounds: "people who are mailed about an approval at a time, those named by e-mail before those of a role",
+    beyond: "the others find it in their inbox",
+    test: ["server/src/approvals/mail-notice.db.test.ts", "of a role of many, fifty people are mailed"],
+  },
   approvalQuorum: {
     value: 10,
     bounds: "people who have to approve",

@@ -72,7 +72,12 @@ export async function readDecider(database: Database, caller: Caller): Promise<D
 }
 
 /** Whether `decideApproval` would take a decision of this caller now. */
-export function canDecide(approval: Approval, caller: Caller, person: Person | undefined, now: number): boolean {
+export function canDecide(
+  approval: Omit<Approval, "context" | "form" | "answer">,
+  caller: Caller,
+  person: Person | undefined,
+  now: number,
+): boolean {
   const { status, expiresAt } = approval;
   if (status !== "open" || (expiresAt !== null && expiresAt.getTime() <= now)) return false;
   if (!caller.scopes.has("approvals:decide") || standingOf(approval, person) === "not_assigned") return false;
