@@ -196,6 +196,100 @@ test("an owner decides in place of others, after a question, and that is marked"
   await expectEachLook(page, "decided in place of others");
 });
 
+const dialogOf = (page: Page): Locator => page.getByRole("dialog", { name: "Reassign the approval" });
+const reassign = (one: Locator): Locator => one.getByRole("button", { name: "Reassign" });
+
+test("an assignee reassigns by keyboard, and those who decide now see it at once", async () => {
+  const { page } = asAnna;
+  const { id, runId } = await ask("For another?", { assignees: [anna.email] });
+  await asBob.go(`/runs/${runId}`);
+  const bobs = ofRun(asBob.page, "For another?");
+  await bobs.getByText("You are not assigned", { exact: false }).waitFor();
+  expect(await reassign(bobs).count()).toBe(0);
+
+  await asAnna.go(`/approvals?open=${id}`);
+  const annas = card(page, "For another?");
+  await annas.getByRole("button", { name: "Approve" }).waitFor();
+  await reassign(annas).focus();
+  await page.keyboard.press("Enter");
+  const who = dialogOf(page).getByLabel("Who decides");
+  await expect.poll(() => who.evaluate((field) => field === document.activeElement)).toBe(true);
+  expect(await who.inputValue()).toBe(anna.email.toLowerCase());
+  await expectEachLook(page, "reassigning");
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  // Escape leaves it, and the focus is where it was.
+  await page.keyboard.press("Escape");
+  await dialogOf(page).waitFor({ state: "detached" });
+  await expect.poll(() => reassign(annas).evaluate((button) => button === document.activeElement)).toBe(true);
+
+  await page.keyboard.press("Enter");
+  await who.fill("nobody@example.org");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("on holiday");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await dialogOf(page).getByText("nobody@example.org is no member who may decide").waitFor();
+  await expectGoodLooks(page, "reassigned to nobody");
+  await who.fill(bob.email);
+  await dialogOf(page).getByRole("button", { name: "Reassign" }).press("Enter");
+  await dialogOf(page).waitFor({ state: "detached" });
+  await annas.getByText("You are not assigned", { exact: false }).waitFor();
+  expect(await reassign(annas).count()).toBe(0);
+  await expect.poll(() => annas.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+  const said = annas.getByRole("list", { name: "Reassignments" });
+  await said.getByText(`Anna reassigned it from ${anna.email} to ${bob.email}`, { exact: false }).waitFor();
+  await said.getByText("“on holiday”", { exact: false }).waitFor();
+  await expectEachLook(page, "reassigned");
+
+  await bobs.getByText("“on holiday”", { exact: false }).waitFor();
+  await bobs.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(asBob.page);
+  await until(server, runId, ...ENDED);
+  await bobs.getByRole("list", { name: "Reassignments" }).waitFor();
+});
+
+test("if two have to approve, an assignee passes on their own place; an owner chooses all, and that is marked", async () => {
+  const { runId } = await ask("Two of us?", { assignees: [anna.email, bob.email], quorum: 2 });
+  await asAnna.go(`/runs/${runId}`);
+  const annas = ofRun(asAnna.page, "Two of us?");
+  await reassign(annas).click();
+  const own = dialogOf(asAnna.page);
+  await own.getByText("2 have to approve, so you pass on your own place alone", { exact: false }).waitFor();
+  await expectGoodLooks(asAnna.page, "passing on a place");
+  await own.getByLabel("Who decides in your place").fill(server.world.email);
+  await own.getByRole("button", { name: "Reassign" }).click();
+  await own.waitFor({ state: "detached" });
+  const names = annas.getByRole("list", { name: "Who may decide" });
+  await names.getByText(server.world.email).waitFor();
+  await names.getByText(bob.email).waitFor();
+  expect(await names.getByText(anna.email).count()).toBe(0);
+
+  const others = await ask("In whose stead?", { assignees: [anna.email] });
+  const { page } = asOwner;
+  await asOwner.go(`/approvals?open=${others.id}`);
+  const owners = card(page, "In whose stead?");
+  await owners.getByRole("button", { name: "Decide in place of" }).waitFor();
+  // From the palette, too.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search or run" }).fill("reassign");
+  await page.getByRole("option", { name: "Reassign: In whose stead?" }).click();
+  const all = dialogOf(page);
+  await all.getByText("marked as done in their place", { exact: false }).waitFor();
+  await all.getByLabel("Who decides").fill(`${bob.email}\nrole:editor`);
+  await all.getByRole("button", { name: "Reassign" }).click();
+  await all.waitFor({ state: "detached" });
+  await owners.getByRole("list", { name: "Who may decide" }).getByText("any editor").waitFor();
+  await owners.getByText("in place of those assigned").waitFor();
+  const { approval } = await server.data(
+    "query ($id: ID!) { approval(id: $id) { assignees reassignments { isOverride } } }",
+    { id: others.id },
+  );
+  expect(approval).toEqual({
+    assignees: [bob.email.toLowerCase(), "role:editor"],
+    reassignments: [{ isOverride: true }],
+  });
+});
+
 test("whoever started the run may not decide it, and is told so", async () => {
   const agentId = await agentOf(
     server,

@@ -17,6 +17,7 @@ import { useKeys } from "../../lib/use-keys.ts";
 import { canSay, valuesFrom, type FormField, type Values } from "../values.ts";
 import classes from "./approval-card.module.css";
 import { DecideInPlace, Decisions, Who } from "./people.tsx";
+import { Reassign, Reassignments } from "./reassign.tsx";
 import { useDecision } from "./use-decision.ts";
 import { isAnswered, isInPlace, whyNot } from "./who.ts";
 
@@ -67,6 +68,7 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
         </div>
       </div>
       <Who approval={approval} />
+      <Reassignments approval={approval} />
       {isOpen && approval.decisions.length > 0 && <Decisions approval={approval} />}
       {/* A tool call that is decided here stands in its form. */}
       {context !== null && !(toolCall && isDecidable && !isAnswered(approval)) && (
@@ -85,6 +87,7 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
         />
       )}
       {isDecidable && <DecisionForm approval={approval} onMade={onMade} hasKeys={keys !== undefined} card={card} />}
+      {isOpen && !made && <Reassign approval={approval} name={name} card={card} />}
     </section>
   );
 }

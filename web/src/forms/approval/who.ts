@@ -34,6 +34,17 @@ export const ownDecision = ({ decisions }: Approval, me: Me): Approval["decision
 export const isInPlace = (approval: Approval, me: Me | undefined): boolean =>
   approval.canDecide && me !== undefined && approval.assignees.length > 0 && !isAssigned(approval, me);
 
+const OVERRIDING = ["owner", "admin"];
+
+/** Whether they may choose all who decide. If several have to approve, an assignee passes on only their own place, which has their e-mail. */
+export const mayChooseAll = ({ quorum }: Approval, me: Me): boolean => quorum === 1 || OVERRIDING.includes(me.role);
+
+/** Whether they may pass it on: who may decide it and has not, and owners and admins. */
+export const mayReassign = (approval: Approval, me: Me): boolean =>
+  approval.status === "open" &&
+  (approval.canDecide || (OVERRIDING.includes(me.role) && ownDecision(approval, me) !== undefined)) &&
+  (mayChooseAll(approval, me) || approval.assignees.includes(me.email.toLowerCase()));
+
 const approvalsOf = ({ decisions }: Approval): number =>
   decisions.filter(({ decision }) => decision === "approve").length;
 
