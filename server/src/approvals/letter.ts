@@ -11,14 +11,25 @@ export type Asking = {
   expiresAt: Date | null;
   quorum: number;
   link: string;
+  /** They were asked before. */
+  isReminder: boolean;
 };
 
 export type Letter = { subject: string; text: string; html: string };
 
-export function writeLetter({ question, agent, organization, name, expiresAt, quorum, link }: Asking): Letter {
+export function writeLetter({
+  question,
+  agent,
+  organization,
+  name,
+  expiresAt,
+  quorum,
+  link,
+  isReminder,
+}: Asking): Letter {
   const lines = linesOf(question);
   const greeting = `Hello ${shown(name)},`;
-  const asked = `the agent "${shown(agent)}" of ${shown(organization)} asks you to decide:`;
+  const asked = `the agent "${shown(agent)}" of ${shown(organization)} ${isReminder ? "still waits for your decision" : "asks you to decide"}:`;
   const facts = [
     quorum > 1 ? `${quorum} people have to approve.` : "",
     expiresAt ? `The question expires on ${timeOf(expiresAt)}.` : "",
@@ -45,7 +56,11 @@ ${facts.map((fact) => `<p>${escaped(fact)}</p>\n`).join("")}<p><a href="${escape
 <p>${escaped(WARNING)}</p>
 </body></html>
 `;
-  return { subject: `Approval wanted: ${lines.find((line) => line.trim() !== "") ?? ""}`, text: text.join("\n"), html };
+  return {
+    subject: `${isReminder ? "Reminder: a decision is wanted" : "Approval wanted"}: ${lines.find((line) => line.trim() !== "") ?? ""}`,
+    text: text.join("\n"),
+    html,
+  };
 }
 
 const WARNING =

@@ -102,6 +102,32 @@ test("a notice that two processes take is mailed once", async () => {
   expect(await linksOf(asked)).toBe(1);
 });
 
+test("a reminder goes to all who have not decided, and who is asked later alone gets a mail of their own", async () => {
+  const people = (await addMembers("editor", 2)).toSorted();
+  const { notice: asked } = await notice({ assignees: people });
+  await mailNotice(approvals, asked);
+  expect(await recipientsOf()).toEqual(people);
+  const { organizationId, subjectId, at } = asked;
+  const tell = async (event: string): Promise<string[]> => {
+    await database.query("insert into untold_events (organization_id, event, subject_id, at) values ($1, $2, $3, $4)", [
+      organizationId,
+      event,
+      subjectId,
+      at,
+    ]);
+    await mailNotice(approvals, { ...asked, event: event as UntoldNotice["event"] });
+    return recipientsOf();
+  };
+  expect(await tell("mail.reminded")).toEqual(people);
+  expect(await tell("mail.escalated")).toEqual([]);
+  const [later] = await addMembers("editor", 1);
+  await database.query(
+    "update approvals set assignees = assignees || to_jsonb($3::text) where organization_id = $1 and id = $2",
+    [organizationId, subjectId, later!.toLowerCase()],
+  );
+  expect(await tell("mail.reassigned")).toEqual([later]);
+});
+
 test("viewers, people of other organizations and who is no member get no mail; nor does anybody once it is closed", async () => {
   const [viewer] = await addMembers("viewer", 1);
   const [email] = await addMembers("editor", 1);

@@ -29,11 +29,18 @@ export async function mailNotice(approvals: Approvals, notice: UntoldNotice): Pr
     if (!approval || !isWaiting(approval, auth.clock.now())) return;
     const names = await readNames(query, approval);
     if (!names) return;
-    const isAgain = notice.event !== "mail.requested";
+    const { isReminder = false, isAgain = false } = KINDS.get(notice.event) ?? {};
     for (const holder of await readAsked(query, { ...askedOf(approval), isAgain }))
-      await mail(approvals, query, approval, names, holder);
+      await mail(approvals, query, approval, { ...names, isReminder }, holder);
   }, organizationId);
 }
+
+/** The notices that are not the first one. `isAgain`: those are mailed who have not been. */
+const KINDS = new Map<string, { isReminder?: boolean; isAgain?: boolean }>([
+  ["mail.reminded", { isReminder: true }],
+  ["mail.escalated", { isAgain: true }],
+  ["mail.reassigned", { isAgain: true }],
+]);
 
 const isWaiting = ({ status, expiresAt }: Approval, now: number): boolean =>
   status === "open" && (expiresAt === null || expiresAt.getTime() > now);
@@ -51,6 +58,7 @@ const askedOf = ({
 };
 
 type Names = { agent: string; organization: string };
+type Naming = Names & { isReminder: boolean };
 
 async function readNames(query: Query, { organizationId, agentId }: Approval): Promise<Names | undefined> {
   const [row] = await query(
@@ -65,7 +73,7 @@ async function mail(
   approvals: Approvals,
   query: Query,
   { organizationId, id: approvalId, question, quorum, expiresAt }: Approval,
-  names: Names,
+  names: Naming,
   { userId, name, email }: Holder,
 ): Promise<void> {
   const token = makeToken(linksOf(approvals));

@@ -18,8 +18,10 @@ type Of<Event extends OwnEvent | Notice, Id> = {
   /** When it happened. */
   at: Date;
 };
-/** Mails to those who may decide an approval, `reassigned`: to those who have had none. It is no event: nobody listens to it. */
-export type Notice = "mail.requested" | "mail.reassigned";
+/** Mails about what happened to an approval. It is no event: nobody listens to it. */
+export type Notice<Event extends ApprovalEvent = ApprovalEvent> = Event extends `approval.${infer What}`
+  ? `mail.${What}`
+  : never;
 export type UntoldNotice = Of<Notice, ApprovalId>;
 export type UntoldEvent =
   | Of<"run.completed" | "run.failed" | "run.cancelled", RunId>
@@ -99,6 +101,20 @@ export const deleteUntold = (database: Database, told: readonly Untold[]): Promi
       ),
     ],
   );
+
+/** Within the transaction that makes it true, if people are mailed about the approval. Returns whether they are. */
+export async function insertNotice(
+  query: Query,
+  { organizationId, event, subjectId, at }: UntoldNotice,
+): Promise<boolean> {
+  const rows = await query(
+    `insert into untold_events (organization_id, event, subject_id, at)
+     select organization_id, $2, id, $4 from approvals where organization_id = $1 and id = $3 and notify
+     on conflict do nothing returning event`,
+    [organizationId, event, subjectId, at],
+  );
+  return rows.length > 0;
+}
 
 /** Within the transaction that tells it. False: it has been told. */
 export async function takeNotice(

@@ -7,7 +7,7 @@ import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import type { Query } from "../storage/database.ts";
 import { ms, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
-import { insertUntold, type ApprovalEvent, type Notice } from "./outbox-store.ts";
+import { insertNotice, insertUntold, type ApprovalEvent, type Notice } from "./outbox-store.ts";
 import type { OwnEvent } from "./own-source.ts";
 
 const UNTOLD = {
@@ -52,25 +52,17 @@ export type Outbox = {
   look: () => void;
 };
 
-type ApprovalNews = {
-  organizationId: OrganizationId;
-  event: Exclude<ApprovalEvent, "approval.requested">;
-  subjectId: ApprovalId;
-  at: Date;
-  /** Whether people are mailed about the approval. */
-  notifies: boolean;
-};
+type ApprovalNews = { organizationId: OrganizationId; event: ApprovalEvent; subjectId: ApprovalId; at: Date };
 
-const NOTICES = { "approval.reassigned": "mail.reassigned" } as const satisfies Record<ApprovalNews["event"], Notice>;
+const noticeOf = (event: ApprovalEvent): Notice => event.replace("approval.", "mail.") as Notice;
 
 /** For what happens to an approval after it was requested: call it in the transaction that makes it true, and the result after its commit. */
 export const approvalNews =
   (outbox: Outbox, hasMail: boolean) =>
-  async (query: Query, { event, notifies, ...news }: ApprovalNews): Promise<() => void> => {
-    const isHeard = outbox.isHeard(news.organizationId, event);
-    const isMailed = notifies && hasMail;
-    if (isHeard) await insertUntold(query, { ...news, event });
-    if (isMailed) await insertUntold(query, { ...news, event: NOTICES[event] });
+  async (query: Query, news: ApprovalNews): Promise<() => void> => {
+    const isHeard = outbox.isHeard(news.organizationId, news.event);
+    if (isHeard) await insertUntold(query, news);
+    const isMailed = hasMail && (await insertNotice(query, { ...news, event: noticeOf(news.event) }));
     return () => {
       if (isHeard || isMailed) outbox.look();
     };

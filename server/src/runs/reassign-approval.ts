@@ -44,13 +44,7 @@ export async function reassignApproval(runs: Runs, caller: Acting, given: Reassi
     const ids = await checkPeople(query, locked, wanted.to);
     const by = { ...actorOf(caller), at: now.toISOString() };
     const reassignment = { ...by, ...wanted, from: [...(locked.assignees ?? [])], isOverride };
-    const news = {
-      organizationId,
-      event: "approval.reassigned",
-      subjectId: locked.id,
-      at: now,
-      notifies: locked.notifies,
-    } as const;
+    const news = { organizationId, event: "approval.reassigned", subjectId: locked.id, at: now } as const;
     const tell = await runs.approvalNews(query, news);
     return { approval: await write(query, caller, locked, reassignment, ids), told: tell };
   }, organizationId);

@@ -47,14 +47,7 @@ export type RunsOptions = {
 /** In the transaction that makes it true. Returns what is called after its commit. */
 export type ApprovalNews = (
   query: Query,
-  news: {
-    organizationId: OrganizationId;
-    event: "approval.reassigned";
-    subjectId: ApprovalId;
-    at: Date;
-    /** Whether people are mailed about the approval. */
-    notifies: boolean;
-  },
+  news: { organizationId: OrganizationId; event: "approval.reassigned"; subjectId: ApprovalId; at: Date },
 ) => Promise<() => void>;
 
 export type SlotFreed = (organizationId: OrganizationId, triggerId: TriggerId) => void;
