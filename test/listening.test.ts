@@ -351,7 +351,28 @@ describe("emit", () => {
 });
 
 describe("kill -9", () => {
-  test("a run hears what was published while it waited, before and after; emit publishes once", async () => {
+  test("emit publishes each event once, whenever the process dies", async () => {
+    const type = newType();
+    const all = Array.from({ length: 90 }, (_, n) => n);
+    const agent = await agentOf(
+      server,
+      `do: [{loop: {for: {in: '\${ [range(${all.length})] }', each: n}, do: [{say: {emit: {event: {with: {type: ${type}, data: {n: '\${ $n }'}}}}}}]}}]`,
+    );
+    const id = await start(server, agent);
+    const published = async (): Promise<number[]> => {
+      const { events } = await server.data("{ events(first: 200) { nodes { event data } } }");
+      return events.nodes.filter(({ event }: Data) => event === type).map(({ data }: Data) => data.n);
+    };
+    for (const least of [5, 30, 60]) {
+      await eventually(async () => (await published()).length >= least);
+      await server.kill();
+      await server.restart();
+    }
+    expect(await until(server, id, ...ENDED)).toMatchObject({ status: "completed" });
+    expect((await published()).toSorted((a, b) => a - b)).toEqual(all);
+  });
+
+  test("a run hears what was published while it waited, before and after", async () => {
     const [one, two] = [newType(), newType()];
     const id = await started(listen(`{all: [{with: {type: ${one}}}, {with: {type: ${two}}}]}`));
     await send(one, { n: 1 });

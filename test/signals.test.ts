@@ -1,4 +1,6 @@
 /** `signalRun` over the wire: an event for one run. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";
@@ -58,6 +60,15 @@ describe("a signal", () => {
     expect(await outputOf(id)).toMatchObject([
       { id: "mine", source: "autograph/signal", type: "go", time: expect.stringMatching(/Z$/), data: { n: 1 } },
     ]);
+  });
+
+  test("decides what the recipe in docs/definitions.md says", async () => {
+    const page = readFileSync(path.join(import.meta.dirname, "../docs/definitions.md"), "utf8");
+    const [, body] = /### Signals[^]*?```yaml\n([^]*?)```/.exec(page)!;
+    const id = await started(body!, "decide");
+    await publishEvent(server, { source: "shop", event: "decided", id: "no signal", data: { decision: "forged" } });
+    await signal(id, "decided", { data: { decision: "pay" } });
+    expect(await outputOf(id)).toEqual({ decision: "pay" });
   });
 
   test("is matched as an event is: values, a condition, what correlates", async () => {
