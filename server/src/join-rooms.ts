@@ -198,6 +198,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     tasks: createTasks({
       email: createSendNow(shared.mail),
       scripts,
+      calling,
       http: createHttpCall(calling),
       events: shared.eventDoor,
       operations: stack.use(new ApiOperations(calling)).find,

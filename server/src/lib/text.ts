@@ -75,3 +75,13 @@ export class GrowingText {
     return whole.slice(start - first * BLOCK, end - first * BLOCK);
   }
 }
+
+/** A UTF-16 unit takes at most this many bytes in UTF-8. */
+const MAX_BYTES_OF_A_UNIT = 3;
+
+/** How many characters of a text fit into this many bytes. */
+export function charactersIn(text: string, bytes: number): number {
+  // Most answers are short, and counting takes a buffer of all the bytes.
+  if (text.length * MAX_BYTES_OF_A_UNIT <= bytes) return text.length;
+  return new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read;
+}

@@ -115,6 +115,7 @@ export async function openRuns(
     tasks: {
       ...createTasks({
         scripts: { run: () => Promise.reject(new Error("no script is run here")) },
+        calling: { readSecrets: async () => new Map(), concealing: createConcealing() },
         email: () => Promise.reject(new Error("no mail is sent here")),
         http: {
           readSecrets: async () => new Map(),

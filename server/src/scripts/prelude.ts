@@ -8,8 +8,10 @@ import { LIMITS } from "../lib/limits.ts";
 export const HOST_FUNCTIONS = ["hash", "hmac", "uuid", "print", "done", "failed"] as const;
 export type HostFunction = (typeof HOST_FUNCTIONS)[number];
 
-/** Characters of an error's text and of its stack that leave QuickJS. */
-const MAX_ERROR_CHARACTERS = 2_000;
+/** More leaves QuickJS of a log and of an error's text than is kept, so that a secret at the place of the cut can be told. */
+export const MORE_CHARACTERS = 1_024;
+/** Characters of an error's text that are kept, and of its stack that leave QuickJS. */
+export const MAX_ERROR_CHARACTERS = 2_000;
 const MAX_STACK_CHARACTERS = 4_000;
 
 /** Evaluates to a function of the host functions that returns `start`. */
@@ -67,9 +69,9 @@ const log = (...values) => {
   let line = "";
   for (let at = 0; at < values.length; at++) {
     line += (at > 0 ? " " : "") + shown(values[at]);
-    if (line.length > ${LIMITS.scriptLogBytes}) break;
+    if (line.length > ${LIMITS.scriptLogBytes + MORE_CHARACTERS}) break;
   }
-  line = cut(line, ${LIMITS.scriptLogBytes} + 1);
+  line = cut(line, ${LIMITS.scriptLogBytes + MORE_CHARACTERS} + 1);
   characters += line.length + 1;
   print(line);
 };
@@ -93,7 +95,7 @@ const fail = (reason) => {
   try {
     const isFault = reason instanceof Fault;
     if (isFault) stack = cut(text(reason.stack), ${MAX_STACK_CHARACTERS});
-    what = cut(isFault ? shown(reason) : "the script threw " + shown(reason), ${MAX_ERROR_CHARACTERS});
+    what = cut(isFault ? shown(reason) : "the script threw " + shown(reason), ${MAX_ERROR_CHARACTERS + MORE_CHARACTERS});
   } catch {}
   failed(what, stack);
 };

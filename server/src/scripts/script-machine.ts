@@ -16,21 +16,12 @@ import {
   type Snapshot,
 } from "quickjs-wasi";
 import { LIMITS } from "../lib/limits.ts";
-import { HOST_FUNCTIONS, PRELUDE, type HostFunction } from "./prelude.ts";
+import { HOST_FUNCTIONS, MORE_CHARACTERS, PRELUDE, type HostFunction } from "./prelude.ts";
+import { lateOf, TOO_LARGE, type ScriptProblem, type ScriptReply, type WrittenLog } from "./script-reply.ts";
 
 export type Script = { code: string; names: readonly string[] };
 /** `values`: of the names, as a JSON list. `now`: the only time that the script sees, ms. */
 export type ScriptRun = Script & { values: string; now: number; limitMs: number };
-
-/** Why a script has no output. `line` and `column` count from 1 in the author's code. */
-export type ScriptProblem = {
-  is: "threw" | "syntax" | "time" | "memory" | "pending" | "output";
-  message: string;
-  line?: number;
-  column?: number;
-};
-/** `output`: JSON. */
-export type ScriptReply = { log: string | null } & ({ output: string } | { problem: ScriptProblem });
 
 /** Its name in stack traces. */
 const FILE = "script";
@@ -90,7 +81,7 @@ export class ScriptMachine {
     return undefined;
   }
 
-  async run({ code, names, values, now, limitMs }: ScriptRun): Promise<ScriptReply & { isLate: boolean }> {
+  async run({ code, names, values, now, limitMs }: ScriptRun): Promise<ScriptReply<WrittenLog> & { isLate: boolean }> {
     this.#now = now;
     this.#lateAtMs = cpuMs() + limitMs;
     this.#isLate = false;
@@ -221,11 +212,6 @@ const PENDING: { problem: ScriptProblem } = {
   },
 };
 
-const lateOf = (limitMs: number): ScriptProblem => ({
-  is: "time",
-  message: `the script took longer than ${limitMs} ms of processor time`,
-});
-
 function endOf(output: string, characters: number): { output: string } | { problem: ScriptProblem } {
   if (characters === 0 && Buffer.byteLength(output) <= LIMITS.outputBytes) return { output };
   const message = `the script's output is larger than ${LIMITS.outputBytes} bytes`;
@@ -235,11 +221,9 @@ function endOf(output: string, characters: number): { output: string } | { probl
 function thrown(message: string, stack: string): ScriptProblem {
   const at = /\bscript:(\d+):(\d+)/.exec(stack);
   const place = at ? { line: Number(at[1]), column: Number(at[2]) } : {};
-  if (message.startsWith("InternalError: out of memory")) return { is: "memory", message: OUT_OF_MEMORY, ...place };
+  if (message.startsWith("InternalError: out of memory")) return { is: "memory", message: TOO_LARGE, ...place };
   return { is: "threw", message, ...place };
 }
-
-const OUT_OF_MEMORY = `the script needs more than ${LIMITS.scriptMemoryBytes / 1024 / 1024} MiB of memory`;
 
 /** Explains an error that no script can catch, or that came before it began. */
 function problemOf({ name, message, stack = "" }: JSException): ScriptProblem {
@@ -262,12 +246,11 @@ function placed({ line, column, ...problem }: ScriptProblem, code: string): Scri
   return { ...problem, line: own, column: before.toString().length + 1 };
 }
 
-/** Null: nothing was written. */
-function logOf(lines: readonly string[]): string | null {
+function logOf(lines: readonly string[]): WrittenLog | null {
   if (lines.length === 0) return null;
   const bytes = Buffer.from(lines.slice(0, LIMITS.scriptLogLines).join("\n"));
-  const isCut = lines.length > LIMITS.scriptLogLines || bytes.length > LIMITS.scriptLogBytes;
+  const most = LIMITS.scriptLogBytes + MORE_CHARACTERS;
   // A part of a character at the end stays in the decoder.
-  const text = new TextDecoder().decode(bytes.subarray(0, LIMITS.scriptLogBytes), { stream: true });
-  return isCut ? `${text}\n… (the rest was cut)` : text;
+  const text = new TextDecoder().decode(bytes.subarray(0, most), { stream: true });
+  return { text, isCut: lines.length > LIMITS.scriptLogLines || bytes.length > most };
 }

@@ -1,9 +1,10 @@
 /** Runs in a worker thread (scripts.ts starts it): one QuickJS, one script at a time. */
 import { serveJobs } from "../threads/serve-jobs.ts";
-import { ScriptMachine, type Script, type ScriptProblem, type ScriptReply, type ScriptRun } from "./script-machine.ts";
+import { ScriptMachine, type Script, type ScriptRun } from "./script-machine.ts";
+import type { ScriptProblem, ScriptReply, WrittenLog } from "./script-reply.ts";
 
 export type ScriptJob = { check: Script } | { run: ScriptRun };
-export type ScriptJobReply = { problem?: ScriptProblem } | ScriptReply;
+export type ScriptJobReply = { problem?: ScriptProblem } | ScriptReply<WrittenLog>;
 
 const machine = await ScriptMachine.open();
 

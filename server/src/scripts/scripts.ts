@@ -8,21 +8,27 @@ import type { OrganizationId } from "../lib/ids.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log/log.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { charactersIn } from "../lib/text.ts";
 import { FairThreads } from "../threads/fair-threads.ts";
 import type { Outcome, ThreadKind } from "../threads/timed-thread.ts";
-import type { Script, ScriptProblem, ScriptReply, ScriptRun } from "./script-machine.ts";
+import { MAX_ERROR_CHARACTERS } from "./prelude.ts";
+import type { Script, ScriptRun } from "./script-machine.ts";
+import { lateOf, TOO_LARGE, type ScriptProblem, type ScriptReply, type WrittenLog } from "./script-reply.ts";
 import type { ScriptJob, ScriptJobReply } from "./script-worker.ts";
 
-export type { Script, ScriptProblem, ScriptReply } from "./script-machine.ts";
+export type { Script } from "./script-machine.ts";
+export type { ScriptProblem, ScriptReply } from "./script-reply.ts";
 
-/** `values` is called when the script's turn has come. */
+/** `values` is called when the script's turn has come. `hide`: hides secrets in a text up to a place in it. */
 type AskedScript = Script & {
   organizationId: OrganizationId;
   values: () => string | Promise<string>;
   now: number;
   limitMs: number;
   signal?: AbortSignal;
+  hide?: Hide;
 };
+type Hide = (text: string, end: number) => string | Promise<string>;
 
 export type Scripts = {
   /** Throws UNAVAILABLE if the thread could not be started, or was stopped with the process or by the signal. */
@@ -56,14 +62,14 @@ export function createScripts({ log }: { log: Log }): Scripts {
   });
   const replyOf = (outcome: Outcome<ScriptJobReply>, limitMs: number): ScriptJobReply => {
     if ("reply" in outcome && outcome.reply) return outcome.reply;
-    if (outcome.is === "late") return { problem: { is: "time", message: tooLong(limitMs) }, log: null };
+    if (outcome.is === "late") return { problem: lateOf(limitMs), log: null };
     const { message } = outcome as { message: string };
     log.debug({ reason: message }, "a script gave no answer");
     if (outcome.is === "broke") return { problem: { is: "memory", message: TOO_LARGE }, log: null };
     throw new Refusal("UNAVAILABLE", message, AGAIN);
   };
   return {
-    async run({ organizationId, values, limitMs, signal, code, names, now }) {
+    async run({ organizationId, values, limitMs, signal, code, names, now, hide = cutAt }) {
       const outcome = await threads.run({
         organizationId,
         key: hash("sha256", `${organizationId} ${code}`),
@@ -73,7 +79,7 @@ export function createScripts({ log }: { log: Log }): Scripts {
         }),
         ...(signal && { signal }),
       });
-      return replyOf(outcome, limitMs) as ScriptReply;
+      return kept(replyOf(outcome, limitMs) as ScriptReply<WrittenLog>, hide);
     },
     async check({ code, names }, organizationId) {
       const limitMs = LIMITS.scriptMs;
@@ -89,6 +95,19 @@ export function createScripts({ log }: { log: Log }): Scripts {
   };
 }
 
-/** The reason of a script that could not be interrupted. */
-const tooLong = (limitMs: number): string => `the script took longer than ${limitMs} ms of processor time`;
-const TOO_LARGE = `the script needs more than ${LIMITS.scriptMemoryBytes / 1024 / 1024} MiB of memory, or too much stack`;
+const cutAt: Hide = (text, end) => text.slice(0, end);
+
+async function kept(reply: ScriptReply<WrittenLog>, hide: Hide): Promise<ScriptReply> {
+  const log = reply.log && (await keptLog(reply.log, hide));
+  if (!("problem" in reply)) return { ...reply, log };
+  const { problem } = reply;
+  const message = (await hide(problem.message, MAX_ERROR_CHARACTERS)).slice(0, MAX_ERROR_CHARACTERS);
+  return { problem: { ...problem, message }, log };
+}
+
+async function keptLog({ text, isCut }: WrittenLog, hide: Hide): Promise<string> {
+  const end = charactersIn(text, LIMITS.scriptLogBytes);
+  const shown = await hide(text, end);
+  const cut = shown.slice(0, charactersIn(shown, LIMITS.scriptLogBytes));
+  return isCut || end < text.length || cut.length < shown.length ? `${cut}\n… (the rest was cut)` : cut;
+}

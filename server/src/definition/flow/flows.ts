@@ -94,7 +94,10 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     if (written !== undefined) {
       yield* called(walk, { endpoint: written }, below(place, "with", "document"));
       const text = (isObject(written) ? written["uri"] : written) as string;
-      if (given["authentication"] !== undefined && !hasFixedHost(text))
+      if (compileTemplate(text).expressions.some(({ altersSecrets }) => altersSecrets))
+        walk.report(below(place, "with", "document", "endpoint").path, () => DOCUMENT_WITH_A_PART);
+      const isTrusted = given["authentication"] !== undefined || namesSecret(given["parameters"] ?? null);
+      if (isTrusted && !hasFixedHost(text))
         walk.report(below(place, "with", "document", "endpoint").path, () => DOCUMENT_FROM_ANYWHERE, "warning");
     }
     warnOfLongTimeout(walk, task, place);
@@ -238,6 +241,9 @@ function warnOfLongTimeout(walk: Following, task: JsonObject, place: Place, long
 
 const DOCUMENT_FROM_ANYWHERE =
   "data decides which document says where the credential of this call goes; write the host, such as https://example.com/{path}";
+
+const DOCUMENT_WITH_A_PART =
+  "operations are pinned by the document's address as it is shown; write $secrets.NAME alone, or within a text";
 
 const STARTS_ANYTHING =
   "data decides in which project an agent is started, and can so start each agent of the organization; write the project's handle";

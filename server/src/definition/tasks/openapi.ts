@@ -1,4 +1,4 @@
-import { compileTemplate, expressionIn, type Template } from "../../expressions/template.ts";
+import { expressionIn } from "../../expressions/template.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { assign } from "../openapi/assign.ts";
 import { DocumentProblem, type ApiOperation } from "../openapi/operation.ts";
@@ -9,18 +9,18 @@ import { boolean, fixed, object, ref, text } from "../schema/schema-words.ts";
 import { pointer, valueAt, type Path } from "../text/problem.ts";
 import { compileAuthentication, compileHttp, ENDPOINT, sent, type Authenticated, type Http } from "./http.ts";
 import type { Kind, Named } from "./kind.ts";
-import { include } from "./program-parts.ts";
+import { compileArguments, include, type CallArguments } from "./program-parts.ts";
 
 type OpenapiTask = { call: string; with: JsonObject };
 
+/** Its arguments: `{operationId, parameters, output, redirect}`. */
 type Openapi = {
-  /** `{operationId, parameters, output, redirect}`. */
-  arguments: Template;
   /** Where the document is fetched: the arguments of a GET, and how it authenticates there. */
   document?: Http;
   /** The document, if the definition has it. */
   inline?: JsonObject;
-} & Authenticated;
+} & CallArguments &
+  Authenticated;
 
 export const openapiTask = {
   call: "openapi",
@@ -50,14 +50,15 @@ export const openapiTask = {
   blocks: {},
   isEffect: true,
   secretsIn: [
-    ["with", "document", "endpoint", "authentication"],
+    ["with", "document", "endpoint"],
+    ["with", "parameters"],
     ["with", "authentication"],
   ],
   compile: ({ with: { document, authentication, ...rest } }: OpenapiTask, named: Named, reference: string): Openapi => {
     const place = `${reference}/with`;
     const { endpoint, inline } = document as { endpoint?: JsonObject; inline?: JsonObject };
     return {
-      arguments: compileTemplate(rest, (path) => (path[0] === "operationId" ? sent(place + pointer(path)) : undefined)),
+      ...compileArguments(rest, (path) => (path[0] === "operationId" ? sent(place + pointer(path)) : undefined)),
       ...include("document", endpoint, (written) =>
         compileHttp({ method: "GET", endpoint: written }, named, `${place}/document`),
       ),

@@ -1,17 +1,17 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { REFUSED } from "../schema/refusals.ts";
 import { fixed, object, refused, text, type Properties } from "../schema/schema-words.ts";
 import { valueAt } from "../text/problem.ts";
 import type { Kind } from "./kind.ts";
+import { compileArguments, type CallArguments } from "./program-parts.ts";
 
 type ScriptTask = { run: { script: { language: string; code: string; arguments?: JsonObject } } };
 
 /** `names`: its variables, in the order of the values that `arguments` yields. */
-type ScriptBody = { code: string; names: readonly string[]; arguments: Template };
+type ScriptBody = { code: string; names: readonly string[] } & CallArguments;
 
 const PROPERTIES: Properties = {
   language: { ...fixed(["js"]), "x-say": "write js" },
@@ -45,12 +45,13 @@ export const scriptTask = {
   properties: {},
   required: [],
   rules: { script: scriptRule },
+  secretsIn: [["run", "script", "arguments"]],
   waitsFor: "nothing",
   blocks: {},
   compile: ({ run: { script } }: ScriptTask): ScriptBody => ({
     code: script.code,
     names: Object.keys(script.arguments ?? {}),
-    arguments: compileTemplate(script.arguments ?? {}),
+    ...compileArguments(script.arguments ?? {}, () => undefined),
   }),
 } satisfies Kind;
 

@@ -57,13 +57,17 @@ async function policyOf(frame: Frame, written: Secretive, secrets: SecretValues)
   return typeof name === "string" ? { [scheme]: fieldsOf(scheme, name, valueOf(secrets, name)) } : policy;
 }
 
+/** How a sentence about a call that failed early ends. */
+export const NOTHING_SENT = "so nothing was sent";
+
 /** Throws an `authentication` error that names the secret that is missing, and an `expression` error. */
 export async function evaluateWithSecrets(
   { execution, input, variables }: Frame,
   { template, place }: Secretive,
   secrets: SecretValues,
+  so = NOTHING_SENT,
 ): Promise<Json> {
-  for (const name of template.secrets) valueOf(secrets, name);
+  for (const name of template.secrets) valueOf(secrets, name, so);
   if (template.secrets.length === 0) return evaluate(execution, template, input, variables);
   const withSecrets: MakeVariables = (used) => ({ ...variables(used), secrets: Object.fromEntries(secrets) });
   try {
@@ -73,7 +77,7 @@ export async function evaluateWithSecrets(
     const text = error instanceof ExpressionError ? error.expression : undefined;
     const path = template.expressions.find((one) => one.text === text)?.path ?? [];
     // jq's sentence may repeat the value, or the beginning of it.
-    const message = `an expression in ${place}${pointer(path)} failed, so nothing was sent; why is not shown, because it may contain a secret`;
+    const message = `an expression in ${place}${pointer(path)} failed, ${so}; why is not shown, because it may contain a secret`;
     throw WorkflowError.of("expression", message);
   }
 }
@@ -88,10 +92,10 @@ function checkSize(value: Json, path: Path): void {
   }
 }
 
-function valueOf(secrets: SecretValues, name: string): string {
+function valueOf(secrets: SecretValues, name: string, so = NOTHING_SENT): string {
   const value = secrets.get(name);
   if (value !== undefined) return value;
-  const message = `the secret ${quote(name)} is not set in the project of the agent, so nothing was sent`;
+  const message = `the secret ${quote(name)} is not set in the project of the agent, ${so}`;
   throw WorkflowError.of("authentication", message);
 }
 

@@ -40,7 +40,7 @@ export function withFilledRequest<Result>(
 }
 
 /** The secrets in a host, as the parser of URLs writes them. */
-function hostsIn(url: string, secrets: SecretValues): string[] {
+export function hostsIn(url: string, secrets: SecretValues): string[] {
   const host = parseUrl(url)?.hostname ?? "";
   return [...secrets.values()].map((secret) => secret.toLowerCase()).filter((secret) => host.includes(secret));
 }

@@ -5,6 +5,7 @@ import { WorkflowError, type ErrorResponse } from "../../definition/workflow-err
 import { charsetIn, essenceOf, isJson, isText } from "../../lib/media-type.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { charactersIn } from "../../lib/text.ts";
 import { decodeText, encodingOf } from "../../outbound/body-text.ts";
 import type { OutboundResponse } from "../../outbound/outbound.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
@@ -76,7 +77,7 @@ export class Credentials {
   }
 
   *hide(text: string): Steps<string> {
-    return yield* this.#beginningOf(text, text.length);
+    return yield* this.beginning(text, text.length);
   }
 
   /** The answer as it is kept with the attempt. */
@@ -100,12 +101,13 @@ export class Credentials {
     // Enough to recognise a credential that begins before the cut.
     const text = beginningOf(response, most + (this.isEmpty ? 0 : ENOUGH_BYTES));
     if (text === null) return null;
-    const shown = yield* this.#beginningOf(text, cutAt(text, most));
-    const cut = shown.slice(0, cutAt(shown, most));
+    const shown = yield* this.beginning(text, charactersIn(text, most));
+    const cut = shown.slice(0, charactersIn(shown, most));
     return cut.length < shown.length || response.body.length > most ? `${cut}…` : cut;
   }
 
-  *#beginningOf(text: string, end: number): Steps<string> {
+  /** Up to a place in the text; a credential that begins before it and ends behind it is hidden, too. */
+  *beginning(text: string, end: number): Steps<string> {
     return this.isEmpty ? text.slice(0, end) : yield* this.#all.beginning(text, end);
   }
 
@@ -122,7 +124,7 @@ export class Credentials {
 export function unhidden(response: OutboundResponse): HttpResponse {
   const text = beginningOf(response, LIMITS.responseBodyBytes);
   if (text === null) return { status: response.status, body: null };
-  const cut = text.slice(0, cutAt(text, LIMITS.responseBodyBytes));
+  const cut = text.slice(0, charactersIn(text, LIMITS.responseBodyBytes));
   return { status: response.status, body: response.body.length > LIMITS.responseBodyBytes ? `${cut}…` : cut };
 }
 
@@ -188,14 +190,4 @@ function parsedIfJson(text: string, { headers }: OutboundResponse): Json {
   } catch {
     return text;
   }
-}
-
-/** A UTF-16 unit takes at most this many bytes in UTF-8. */
-const MAX_BYTES_OF_A_UNIT = 3;
-
-/** How many characters of a text fit into this many bytes. */
-function cutAt(text: string, bytes: number): number {
-  // Most answers are short, and counting takes a buffer of all the bytes.
-  if (text.length * MAX_BYTES_OF_A_UNIT <= bytes) return text.length;
-  return new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read;
 }

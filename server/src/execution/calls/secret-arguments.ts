@@ -13,7 +13,7 @@ import type { SecretValues } from "../../secrets/secret.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import { heldBytesOf, LEAST_HELD_BYTES, tooLarge } from "../memory.ts";
-import { evaluateWithSecrets } from "./authentication.ts";
+import { evaluateWithSecrets, NOTHING_SENT } from "./authentication.ts";
 
 /** The arguments as they are kept and shown. Rejects with WorkflowError. */
 export function shownArguments(
@@ -30,6 +30,8 @@ export type Filling = {
   place: string;
   secrets: SecretValues;
   signal: AbortSignal;
+  /** How a sentence about what fails ends. */
+  so?: string;
   /** Finds the kept result of an expression that names no secret. */
   kept(path: Path): Json;
 };
@@ -41,13 +43,13 @@ export type Filled = { values: Json; made: readonly string[] };
 export async function withFilled<Result>(
   frame: Frame,
   secretive: SecretArguments,
-  { place, secrets, signal, kept }: Filling,
+  { place, secrets, signal, so, kept }: Filling,
   work: (filled: Filled) => Promise<Result>,
 ): Promise<Result> {
   const { shared, journal } = frame.execution;
   using charge = shared.memory.open(journal.head.organizationId);
   const written = { template: secretive.secretive, place };
-  const evaluated = async (): Promise<Json[]> => (await evaluateWithSecrets(frame, written, secrets)) as Json[];
+  const evaluated = async (): Promise<Json[]> => (await evaluateWithSecrets(frame, written, secrets, so)) as Json[];
   let results = await evaluated();
   const bytes = heldBytesOf(results);
   if (!hasRoom(charge, bytes)) {
@@ -72,12 +74,12 @@ const madeOf = ({ secretive }: SecretArguments, results: readonly Json[]): strin
   });
 
 /** Makes a request of filled arguments. A refusal of it may repeat a value, so it only says where. */
-export function withoutReason<Result>(place: string, make: () => Result): Result {
+export function withoutReason<Result>(place: string, make: () => Result, so = NOTHING_SENT): Result {
   try {
     return make();
   } catch (error) {
     if (!(error instanceof WorkflowError)) throw error;
-    const message = `what ${place} yields with its secrets can't be sent, so nothing was sent; why is not shown, because it may contain a secret`;
+    const message = `what ${place} yields with its secrets can't be sent, ${so}; why is not shown, because it may contain a secret`;
     throw WorkflowError.of("expression", message);
   }
 }

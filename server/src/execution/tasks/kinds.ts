@@ -1,6 +1,7 @@
 /** The functions that run each kind of task: one file per kind and one line here. definition/tasks/kinds.ts lists the kinds. */
 import type { Scripts } from "../../scripts/scripts.ts";
 import type { SendNow } from "../../mail/send-now.ts";
+import type { Calling } from "../calls/calling.ts";
 import type { HttpCall } from "../calls/http-call.ts";
 import type { McpCall } from "../calls/mcp/mcp-call.ts";
 import type { AskModels } from "../calls/model/models.ts";
@@ -35,11 +36,12 @@ type Needs = {
   mcp: McpCall;
   models: AskModels;
   scripts: Pick<Scripts, "run">;
+  calling: Pick<Calling, "readSecrets" | "concealing">;
   email: SendNow;
   events: EventDoor;
 };
 
-export const createTasks = ({ http, operations, mcp, models, scripts, email, events }: Needs): TaskTable => ({
+export const createTasks = ({ http, operations, mcp, models, scripts, calling, email, events }: Needs): TaskTable => ({
   set: runSet,
   do: runDo,
   switch: runSwitch,
@@ -51,7 +53,7 @@ export const createTasks = ({ http, operations, mcp, models, scripts, email, eve
   emit: createRunEmit(events),
   fork: runFork,
   run: runChild,
-  script: createRunScript(scripts),
+  script: createRunScript(scripts, calling),
   http: createRunHttp(http),
   openapi: createRunOpenapi(http, operations),
   mcp: createRunMcp(mcp),

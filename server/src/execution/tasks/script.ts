@@ -1,4 +1,5 @@
 /** `run: script`: JavaScript in a sandbox. It has no effect outside, so after a crash it is run again, and no attempt was lost. */
+import { inTurns } from "../../fairness/slices.ts";
 import { follow } from "../../lib/abort.ts";
 import { until } from "../../lib/clock.ts";
 import { ExactNumber } from "../../lib/json/exact-number.ts";
@@ -6,52 +7,89 @@ import { isObject, isScalar, parseJson, type Json, type JsonObject } from "../..
 import { LIMITS } from "../../lib/limits.ts";
 import type { BodyOf, ProgramTask } from "../../definition/program.ts";
 import { WorkflowError, type ErrorKind } from "../../definition/workflow-error.ts";
-import { pointer, type Path } from "../../definition/text/problem.ts";
+import { pointer, valueAt, type Path } from "../../definition/text/problem.ts";
 import type { ScriptProblem, ScriptReply, Scripts } from "../../scripts/scripts.ts";
-import { evaluate } from "../evaluate.ts";
+import { authenticationOf } from "../calls/authentication.ts";
+import { oneSearchAtATime, type Calling } from "../calls/calling.ts";
+import { Credentials } from "../calls/http-response.ts";
+import { shownArguments, withFilled, withoutReason } from "../calls/secret-arguments.ts";
 import type { Execution } from "../execution.ts";
 import { complete, type Frame, type RunTask } from "../frame.ts";
 import type { StepState } from "../journal/loaded-run.ts";
 import { heldBytesOf } from "../memory.ts";
 
-/** So much before its task's timeout a script is stopped, to keep what it has written by then. */
+/** A script is stopped this long before its task's timeout, to keep what it has written by then. */
 const BEFORE_TIMEOUT_MS = 10;
 /** A script that takes longer shows as running meanwhile. */
 const SHOWN_AFTER_MS = 500;
 
 export const createRunScript =
-  (scripts: Pick<Scripts, "run">): RunTask<BodyOf<"script">> =>
+  (scripts: Pick<Scripts, "run">, calling: Pick<Calling, "readSecrets" | "concealing">): RunTask<BodyOf<"script">> =>
   async (frame, body) => {
     const { execution, step } = frame;
     step.input = await inputOf(frame, body);
-    const reply = await shownAsRunning(frame, runScript(scripts, frame, body));
-    if (reply.log !== null) step.state.log = reply.log;
+    const { log, output } = await shownAsRunning(frame, attempt(scripts, calling, frame, body));
+    if (log !== null) step.state.log = log;
     execution.journal.touch(step);
-    if ("problem" in reply) throw errorOf(reply.problem, frame);
-    await execution.turn();
-    const output = outputOf(reply.output);
+    if (output instanceof WorkflowError) throw output;
     if (!execution.holds(step, heldBytesOf(output))) await execution.untilRoom(step);
     return complete(frame, output);
   };
 
-/** The values of its arguments: those of the last commit, if there was one. */
+/** The values of its arguments as they are kept and shown: those of the last commit, if there was one. */
 async function inputOf(frame: Frame, body: BodyOf<"script">): Promise<JsonObject> {
-  const { execution, step, input, variables } = frame;
+  const { execution, step } = frame;
   if (step.input !== undefined) return step.input as JsonObject;
-  const values = (await evaluate(execution, body.arguments, input, variables, step)) as JsonObject;
+  const values = (await shownArguments(frame, body)) as JsonObject;
   const room = execution.holdRow(step, values);
   if (room) await room;
   return values;
 }
 
+type Ended = { log: string | null; output: Json | WorkflowError };
+
+/** With the present values of the secrets that its arguments name, of which nothing comes back. */
+async function attempt(
+  scripts: Pick<Scripts, "run">,
+  { readSecrets, concealing }: Pick<Calling, "readSecrets" | "concealing">,
+  frame: Frame,
+  body: BodyOf<"script">,
+): Promise<Ended> {
+  const { execution, scope, step, task } = frame;
+  const { secretive } = body;
+  const given = step.input as JsonObject;
+  if (!secretive) return endedOf(await runScript(scripts, frame, body, { given }), frame);
+  const place = `${task.reference}/run/script/arguments`;
+  const { secrets } = await authenticationOf(frame, undefined, readSecrets);
+  const filling = { place, secrets, signal: scope.signal, so: SO, kept: (path: Path) => valueAt(given, path)! };
+  return withFilled(frame, secretive, filling, async ({ values, made }) => {
+    const credentials = new Credentials(undefined, secrets, made);
+    const searching = oneSearchAtATime(concealing, execution.journal.head.organizationId, credentials);
+    const turn = (): Promise<void> | undefined => execution.turn();
+    const hide = (text: string, end: number): Promise<string> =>
+      searching(() => inTurns(credentials.beginning(text, end), turn));
+    const reply = await runScript(scripts, frame, body, { given: values as JsonObject, place, hide });
+    const { log, output } = await endedOf(reply, frame);
+    const { concealer } = credentials;
+    if (output instanceof WorkflowError || !concealer) return { log, output };
+    return { log, output: await searching(() => inTurns(concealer.json(output), turn)) };
+  });
+}
+
+const SO = "so the script did not run";
+
+/** `place`: the JSON pointer to the arguments, if they have secrets. */
+type Given = { given: JsonObject; place?: string; hide?: (text: string, end: number) => Promise<string> };
+
 async function runScript(
   scripts: Pick<Scripts, "run">,
   frame: Frame,
   { code, names }: BodyOf<"script">,
+  { given, place, hide }: Given,
 ): Promise<ScriptReply> {
-  const { execution, step, scope } = frame;
+  const { execution, scope } = frame;
   const { signal } = scope;
-  const given = step.input as JsonObject;
+  const write = (): string => writtenValues(given, names);
   try {
     return await scripts.run({
       organizationId: execution.journal.head.organizationId,
@@ -59,16 +97,24 @@ async function runScript(
       names,
       values: async () => {
         await execution.turn();
-        return writtenValues(given, names);
+        return place === undefined ? write() : withoutReason(place, write, SO);
       },
       now: execution.now(),
       limitMs: limitOf(frame),
       signal,
+      ...(hide && { hide }),
     });
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   }
+}
+
+async function endedOf(reply: ScriptReply, frame: Frame): Promise<Ended> {
+  const { log } = reply;
+  if ("problem" in reply) return { log, output: errorOf(reply.problem, frame) };
+  await frame.execution.turn();
+  return { log, output: outputOf(reply.output) };
 }
 
 /** The time that it may take: its task's own timeout, if there is one. */
@@ -122,11 +168,11 @@ function firstOf(entries: Iterable<[string | number, Json]>, path: Path): Return
   return undefined;
 }
 
-function outputOf(text: string): Json {
+function outputOf(text: string): Json | WorkflowError {
   try {
     return parseJson(text, "the script's output");
   } catch (error) {
-    throw WorkflowError.of("script", (error as Error).message);
+    return WorkflowError.of("script", (error as Error).message);
   }
 }
 

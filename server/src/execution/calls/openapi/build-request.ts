@@ -11,13 +11,22 @@ import { misreadingOf } from "../../../lib/misread-url.ts";
 import { parseUrl } from "../../../lib/parse-url.ts";
 import { formText, headerText, pathText, queryTexts, Room } from "./write-value.ts";
 
-type Given = { name: string; target: Target; value: Json; place: string };
+type Given = { name: string; target: Target; value: Json; place: string; isSecret: boolean };
+
+/** Whether a parameter has `[secret NAME]` in the place of a secret: what its value decides is judged when it is sent. */
+export type IsSecret = (name: string) => boolean;
+const NO_SECRETS: IsSecret = () => false;
 
 /**
  * `{method, endpoint, headers, body}`. A parameter of null counts as left out. `place`: the JSON pointer to the parameters. Throws
  * WorkflowError: nothing is sent while something is missing, or leads elsewhere.
  */
-export function buildRequest(operation: ApiOperation, parameters: JsonObject, place: string): JsonObject {
+export function buildRequest(
+  operation: ApiOperation,
+  parameters: JsonObject,
+  place: string,
+  isSecret = NO_SECRETS,
+): JsonObject {
   const { targets, problems } = assign(operation, parameters);
   const [problem] = problems;
   if (problem) {
@@ -29,6 +38,7 @@ export function buildRequest(operation: ApiOperation, parameters: JsonObject, pl
     target,
     value: parameters[name]!,
     place: place + pointer([name]),
+    isSecret: isSecret(name),
   }));
   const body = bodyOf(operation, given, place);
   const headers: JsonObject = { ...acceptOf(operation, given), ...headersOf(given), ...body.headers };
@@ -69,6 +79,8 @@ function endpointOf(operation: ApiOperation, given: readonly Given[]): string {
   const whole = `${server}${path}`.split("#", 1)[0]!;
   const between = query.length === 0 ? "" : whole.includes("?") ? "&" : "?";
   const url = whole + between + query.join("&");
+  // Only its secret decides which host it has.
+  if (given.some(({ target, isSecret }) => isSecret && target.is === "variable")) return url;
   const misreading = misreadingOf(url);
   if (misreading)
     throw WorkflowError.of(
@@ -99,6 +111,7 @@ function serverOf({ server }: ApiOperation, given: readonly Given[]): string {
       );
     if (!found) return variable.default ?? "";
     const text = isScalar(found.value) ? String(found.value) : "";
+    if (found.isSecret) return text;
     if (variable.enum ? !variable.enum.includes(text) : !IN_SERVER.test(text))
       throw unfit(
         found.place,
@@ -123,10 +136,10 @@ function headersOf(given: readonly Given[]): JsonObject {
     parameter.name,
     headerText(value, { form: parameter, room, place }),
   ]);
-  const cookies = in_("cookie", given).map(({ parameter, value, place }) => {
+  const cookies = in_("cookie", given).map(({ parameter, value, place, isSecret }) => {
     const text = headerText(value, { form: parameter, room, place });
     // A semicolon would begin another cookie.
-    if (!COOKIE.test(text)) throw unfit(place, "has characters that no cookie has");
+    if (!isSecret && !COOKIE.test(text)) throw unfit(place, "has characters that no cookie has");
     return `${parameter.name}=${text}`;
   });
   if (cookies.length > 0) headers.push(["Cookie", cookies.join("; ")]);

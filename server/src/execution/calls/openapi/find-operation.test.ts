@@ -55,10 +55,9 @@ const find = (
   operationId: string,
   { signal = new AbortController().signal, of = head, secrets = new Map<string, string>() } = {},
 ) =>
-  operations.find(frameOf(signal, of), { document: "https://example.com/a.json", operationId }, () => ({
-    policy: undefined,
-    secrets,
-  }));
+  operations.find(frameOf(signal, of), { document: "https://example.com/a.json", operationId }, (_, work) =>
+    work({ authentication: { policy: undefined, secrets }, filled: undefined }),
+  );
 
 const operations = new ApiOperations(calling);
 afterAll(() => operations[Symbol.asyncDispose]());

@@ -18,15 +18,19 @@ import type { Authentication } from "../authentication.ts";
 import { createAuthorizer } from "../authorizer.ts";
 import { oneSearchAtATime, type Calling } from "../calling.ts";
 import { Credentials } from "../http-response.ts";
+import type { FilledRequest } from "../fill-request.ts";
 import { send } from "../send.ts";
 import type { DocumentJob, DocumentReply } from "./document-worker.ts";
 
-/** `authenticate`: called if the document is fetched. Rejects with WorkflowError. */
-export type FindOperation = (
-  frame: Frame,
-  name: ApiOperationName,
-  authenticate: () => Authentication | Promise<Authentication>,
-) => Promise<ApiOperation>;
+/** `withAccess`: called if the document is fetched. Rejects with WorkflowError. */
+export type FindOperation = (frame: Frame, name: ApiOperationName, withAccess: WithAccess) => Promise<ApiOperation>;
+
+/** Calls `work` with what the request for a document needs. */
+export type WithAccess = <Result>(signal: AbortSignal, work: (access: Access) => Promise<Result>) => Promise<Result>;
+
+/** `filled`: the request, if its address names a secret. */
+type Access = { authentication: Authentication; filled: FilledRequest | undefined };
+type Read = { operation: string; documentHash: string };
 
 type Kept = { operation: ApiOperation; characters: number };
 /** A search in which several runs share. */
@@ -61,12 +65,12 @@ export class ApiOperations implements AsyncDisposable {
     this.#threads = new FairThreads({ kind: DOCUMENT_THREAD, quick: one, quickMs: readMs, long: one });
   }
 
-  readonly find: FindOperation = async (frame, name, authenticate) => {
+  readonly find: FindOperation = async (frame, name, withAccess) => {
     const { organizationId, agentId, version } = frame.execution.journal.head;
     const key = JSON.stringify([agentId, version, name.document, name.operationId]);
     const kept = this.#kept.get(organizationId, key);
     if (kept) return kept.operation;
-    const search = this.#searches.get(key) ?? this.#begin(key, frame, name, authenticate);
+    const search = this.#searches.get(key) ?? this.#begin(key, frame, name, withAccess);
     search.waiting++;
     try {
       return (await unlessAborted(search.found, frame.scope.signal)).operation;
@@ -83,10 +87,10 @@ export class ApiOperations implements AsyncDisposable {
     if (this.#searches.get(key) === search) this.#searches.delete(key);
   }
 
-  #begin(key: string, frame: Frame, name: ApiOperationName, authenticate: Parameters<FindOperation>[2]): Search {
+  #begin(key: string, frame: Frame, name: ApiOperationName, withAccess: WithAccess): Search {
     const { organizationId } = frame.execution.journal.head;
     const ending = new AbortController();
-    const found = this.#search(frame, name, authenticate, ending.signal)
+    const found = this.#search(frame, name, withAccess, ending.signal)
       .then((kept) => {
         this.#kept.set(organizationId, key, kept);
         return kept;
@@ -99,18 +103,13 @@ export class ApiOperations implements AsyncDisposable {
     return search;
   }
 
-  async #search(
-    frame: Frame,
-    name: ApiOperationName,
-    authenticate: Parameters<FindOperation>[2],
-    signal: AbortSignal,
-  ): Promise<Kept> {
+  async #search(frame: Frame, name: ApiOperationName, withAccess: WithAccess, signal: AbortSignal): Promise<Kept> {
     const { shared, journal } = frame.execution;
     const { surroundings } = shared;
     let text = await surroundings.readOperation(journal.head, name);
     if (text === undefined) {
       signal.throwIfAborted();
-      const read = await this.#read(frame, name, await authenticate(), signal);
+      const read = await withAccess(signal, (access) => this.#read(frame, name, access, signal));
       text = await surroundings.pinOperation(journal.head, name, read);
     }
     return { operation: parseStored(text) as unknown as ApiOperation, characters: text.length };
@@ -118,24 +117,30 @@ export class ApiOperations implements AsyncDisposable {
 
   async #read(
     { execution }: Frame,
-    { document: url, operationId }: ApiOperationName,
-    { policy, secrets }: Authentication,
+    { document, operationId }: ApiOperationName,
+    { authentication: { policy, secrets }, filled }: Access,
     signal: AbortSignal,
-  ): Promise<{ operation: string; documentHash: string }> {
+  ): Promise<Read> {
     const { organizationId } = execution.journal.head;
     const { outbound, tokens, concealing } = this.#calling;
     const turn = (): Promise<void> | undefined => execution.turn();
-    const credentials = new Credentials(policy, secrets);
+    const url = filled ? (filled.request["endpoint"] as string) : document;
+    const credentials = new Credentials(policy, secrets, filled?.made);
     const searching = oneSearchAtATime(concealing, organizationId, credentials);
-    let read: { operation: string; documentHash: string } | undefined;
+    let read: Read | undefined;
     const taken = async (response: OutboundResponse): Promise<void> => {
       const operation = await this.#operationIn(response, operationId, { organizationId, signal });
       const { concealer } = credentials;
       const shown = concealer ? await searching(() => inTurns(concealer.json(operation), turn)) : operation;
+      // A relative one has the document's address.
+      if (filled && serverIn(shown) !== serverIn(operation))
+        throw unread(new URL(response.url).host, "has a server whose URL has a secret");
       read = { operation: JSON.stringify(shown), documentHash: hash("sha256", response.body, "hex") };
     };
     const hide = (text: string): void => credentials.hideToo(text);
-    const request = { organizationId, method: "GET", url, headers: { accept: ACCEPT }, redirect: true, signal, turn };
+    const confidential = filled?.confidential;
+    const headers = { accept: ACCEPT };
+    const request = { organizationId, method: "GET", url, headers, confidential, redirect: true, signal, turn };
     const limits = { timeoutMs: FETCH_MS, mostBytes: LIMITS.openapiDocumentBytes };
     try {
       const sending = { tokens, organizationId, signal, method: "GET", url, hide };
@@ -175,6 +180,8 @@ export class ApiOperations implements AsyncDisposable {
     await this.#threads[Symbol.asyncDispose]();
   }
 }
+
+const serverIn = (operation: Json): string => (operation as unknown as ApiOperation).server.url;
 
 const unread = (host: string, problem: string): WorkflowError =>
   WorkflowError.of("configuration", `the OpenAPI document from ${host} ${problem}, so nothing was sent`);
