@@ -6,6 +6,7 @@ import { startEndpoint, type Endpoint } from "./endpoint.ts";
 import { startLlmService, toolCall, toolCalls, type LlmService } from "./llm-service.ts";
 import { ask } from "./mcp-client.ts";
 import { startStateless, type Served } from "./mcp-servers.ts";
+import { join, login, refusalOf } from "./people.ts";
 import { agentOf, DECIDE, ENDED, ran, until } from "./runs.ts";
 import { movedServer, type MovedServer } from "./shared-server.ts";
 
@@ -285,5 +286,98 @@ describe("after `kill -9`", () => {
       '{"title":"T2"}',
       '{"title":"T2"}',
     ]);
+  });
+});
+
+describe("who decides on a tool call", () => {
+  const NOT_ASSIGNED = "FORBIDDEN not_assigned";
+  const START = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+  const startedBy = async (token: string, input: object, ...tools: object[]): Promise<string> =>
+    (await server.data(START, { input: { agentId: await agentOf(server, assistant(...tools)), input } }, token))
+      .runAgent.id;
+  const asked = async (id: string): Promise<Data> => {
+    await until(server, id, "paused");
+    return (await openOf(id))[0]!;
+  };
+  const decideAs = async (token: string | undefined, approval: Data, decision: string, more: object = {}) =>
+    refusalOf(await server.graphql(DECIDE, { input: { approvalId: approval["id"], decision, ...more } }, token));
+
+  test("those whom the tool names, as many as it says, never the starter; their change of the arguments is called", async () => {
+    const [anna, bob, carl] = await Promise.all(["a", "b", "c"].map((name) => join(server, "editor", name)));
+    const runner = await join(server, "runner");
+    model.replies = [toolCall("createTicket", { title: "Printer" }), "Done"];
+    const approval = {
+      when: '${ $arguments.title == "Printer" }',
+      assignees: "${ .people }",
+      excludeStarter: true,
+      quorum: 2,
+    };
+    const people = [anna!.email, bob!.email, carl!.email];
+    const id = await startedBy(carl!.token, { people }, ticket({ approval }));
+    const question = await asked(id);
+    const answer = { arguments: { title: "Scanner" } };
+    for (const token of [runner.token, carl!.token, server.world.apiKey])
+      expect(await decideAs(token, question, "approve")).toBe(NOT_ASSIGNED);
+    expect(await decideAs(anna!.token, question, "approve", { answer })).toBeUndefined();
+    expect(called()).toEqual([]);
+    expect(await decideAs(anna!.token, question, "approve", { answer })).toBeUndefined();
+    expect((await openOf(id)).length).toBe(1);
+    expect(await decideAs(bob!.token, question, "approve", { answer })).toBeUndefined();
+    expect(await until(server, id, ...ENDED)).toMatchObject({ output: "Done" });
+    expect(called()).toEqual([{ title: "Scanner" }]);
+  });
+
+  test("one of them refuses: it is never made; for other arguments nobody is asked; an MCP client decides no sooner", async () => {
+    const anna = await join(server, "editor", "a");
+    model.replies = [toolCall("createTicket", { title: "Free" }), toolCall("createTicket", { title: "Dear" }), "Done"];
+    const approval = { when: '${ $arguments.title == "Dear" }', assignees: [anna.email] };
+    const id = await startedBy(anna.token, {}, ticket({ approval }));
+    const question = await asked(id);
+    expect(called()).toEqual([{ title: "Free" }]);
+    const given = { approvalId: question["id"], decision: "approve" };
+    const byMcp = await ask(server, server.world.apiKey, "tools/call", { name: "decide_approval", arguments: given });
+    expect(JSON.stringify(byMcp.body)).toContain("not_assigned");
+    expect(await decideAs(anna.token, question, "reject", { comment: "Too dear" })).toBeUndefined();
+    expect(await until(server, id, ...ENDED)).toMatchObject({ output: "Done" });
+    expect(called()).toEqual([{ title: "Free" }]);
+    expect(read(2)).toContainEqual(expect.stringContaining("A person refused this call: Too dear"));
+  });
+
+  test("an owner decides in their place, which is recorded; nobody left to decide fails the assistant", async () => {
+    const anna = await join(server, "editor", "a");
+    model.replies = [toolCall("createTicket", { title: "Printer" }), "Done"];
+    const id = await startedBy(anna.token, {}, ticket({ approval: { assignees: [anna.email] } }));
+    const question = await asked(id);
+    expect(await decideAs(await login(server, server.world), question, "approve")).toBeUndefined();
+    expect(await until(server, id, ...ENDED)).toMatchObject({ output: "Done" });
+    const { approval } = await server.data("query ($id: ID!) { approval(id: $id) { decisions { isOverride } } }", {
+      id: question["id"],
+    });
+    expect(approval.decisions).toEqual([{ isOverride: true }]);
+    model.replies = [toolCall("createTicket", { title: "Printer" }), "Done"];
+    const alone = await startedBy(
+      anna.token,
+      {},
+      ticket({ approval: { assignees: [anna.email], excludeStarter: true, quorum: "${ 1 + 1 }" } }),
+    );
+    const failed = await until(server, alone, ...ENDED);
+    expect(failed.error.detail).toContain("2 have to approve, and only 1 are asked");
+    expect(called()).toEqual([{ title: "Printer" }]);
+  });
+
+  test("mistakes are problems when the definition is checked", async () => {
+    const problemsOf = async (approval: unknown): Promise<string> => {
+      const definition = `document: {dsl: '1.0.3', namespace: test, name: any, version: '1.0.0'}\n${assistant(ticket({ approval }))}`;
+      const { validateDefinition } = await server.data(
+        "query($definition: String!) { validateDefinition(definition: $definition) { problems { message } } }",
+        { definition },
+      );
+      return validateDefinition.problems.map(({ message }: Data) => message).join();
+    };
+    expect(await problemsOf({ assignees: ["role:editor"], quorum: 2 })).toBe("");
+    expect(await problemsOf({ assignees: ["anna"] })).toContain("e-mail of a member, or a role");
+    expect(await problemsOf({ assignees: ["a@example.org"], quorum: 2 })).toContain("only one person is asked");
+    expect(await problemsOf({ when: "${ $nothing }" })).toContain("$nothing is not known");
+    expect(await problemsOf({ unless: true })).toContain("unless");
   });
 });

@@ -143,7 +143,12 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
       const call = (isHttp ? written["call"] : written) as JsonObject;
       const inCall = isHttp ? below(at, "call") : at;
       if (call["endpoint"] !== undefined) yield* called(walk, call, inCall);
-      if (typeof written["approval"] === "string") yield* walk.condition(written["approval"], below(at, "approval"));
+      const { approval } = written;
+      if (typeof approval === "string") yield* walk.condition(approval, below(at, "approval"));
+      if (!isObject(approval ?? null)) continue;
+      const { when, ...people } = approval as JsonObject;
+      yield* walk.condition(when, below(at, "approval", "when"));
+      yield* walk.value(people, below(at, "approval"));
     }
     return "any";
   },

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { compileExpression, type Template } from "../../expressions/template.ts";
+import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { compileSchema, type SchemaCheck } from "../schema/schema-check.ts";
 import { boolean, fixed, label, list, map, object, ref, text, type Properties } from "../schema/schema-words.ts";
@@ -18,6 +18,7 @@ import {
   type Http,
   type Secretive,
 } from "./http.ts";
+import { ASKED as PEOPLE } from "./approval.ts";
 import { EACH_ITEM, type Kind, type Named, type Variable } from "./kind.ts";
 import { askedTemplate, MODEL_PROPERTIES } from "./llm.ts";
 import { COMMAND, compileCommand } from "./mcp.ts";
@@ -47,8 +48,11 @@ export type AssistantTool = { reference: string; approval?: Approval } & (
       Authenticated)
 );
 
-/** Whether a person is asked before a call: always, or if this yields neither `false` nor `null`. */
-export type Approval = "always" | Template;
+/**
+ * `when`: whether a person is asked before a call: always, or if this yields neither `false` nor `null`. `asked`: who, as a
+ * `call: approval` has it.
+ */
+export type Approval = { when: "always" | Template; asked?: Template };
 
 export type LimitName = keyof AssistantLimits;
 
@@ -103,11 +107,13 @@ const REMOTE_NAME = text({
   allOf: [{ pattern: "^[^\\u0000\\p{Surrogate}]*$", "x-say": "write the name of a tool without NUL" }],
 });
 
+const CONDITION: SchemaObject = { type: "string", ...ref("expression") };
 const APPROVAL: SchemaObject = {
-  type: ["boolean", "string"],
+  type: ["boolean", "string", "object"],
   "x-choose": "type",
-  "x-say": "write true, or an expression that says for which $arguments a person is asked",
-  oneOf: [boolean, { type: "string", ...ref("expression") }],
+  "x-say":
+    "write true, an expression that says for which $arguments a person is asked, or an object that says who is asked",
+  oneOf: [boolean, CONDITION, object("approval", { when: CONDITION, ...PEOPLE })],
 };
 
 const OF_SERVER: Properties = {
@@ -270,7 +276,11 @@ function mcpTools(
 
 function approvalOf(written: Json | undefined): Approval | undefined {
   if (written === undefined || written === false) return undefined;
-  return written === true ? "always" : compileExpression(written as string);
+  const { when, ...asked } = isObject(written) ? written : { when: written };
+  return {
+    when: typeof when === "string" ? compileExpression(when) : "always",
+    ...(isObject(written) && { asked: compileTemplate(asked) }),
+  };
 }
 
 /** Servers may name a tool with other characters and more of them than providers take. */

@@ -32,14 +32,19 @@ export async function approvedCall(
   const { approval } = tool.written;
   if (approval === undefined) return { arguments: given, waitedMs: 0 };
   // An expression may look at the clock: a question that was asked once stays.
-  if (!isAsked && approval !== "always") {
-    const { execution, input, variables } = withArguments(frame, given);
-    if (!truthy(await evaluate(execution, approval, input, variables))) return { arguments: given, waitedMs: 0 };
+  const { execution, input, variables } = withArguments(frame, given);
+  const { when, asked } = approval;
+  if (!isAsked && when !== "always") {
+    if (!truthy(await evaluate(execution, when, input, variables))) return { arguments: given, waitedMs: 0 };
   }
   const outcome = await own({ name: tool.name, kind: "approval", key }, (inner) =>
     askPerson(
       inner,
-      () => ({ question: `May ${tool.name} be called?`, context: { tool: tool.name, arguments: given } }),
+      async () => ({
+        ...(asked && ((await evaluate(execution, asked, input, variables)) as JsonObject)),
+        question: `May ${tool.name} be called?`,
+        context: { tool: tool.name, arguments: given },
+      }),
       toolCallOf(tool, given),
     ),
   );
