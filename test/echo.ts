@@ -71,3 +71,20 @@ export class Echo implements AsyncDisposable {
     this.#server.close();
   }
 }
+
+/** A document of operations with a parameter in each place. */
+export const apiOf = (url: string): object => {
+  const at = (place: string, name: string): object => ({ name, in: place, schema: {}, required: place === "path" });
+  const operation = (operationId: string, more: object = {}): object => ({ operationId, ...more });
+  const bodyOf = (type: string): object => ({ requestBody: { content: { [type]: { schema: { type: "object" } } } } });
+  const parameters = [at("path", "id"), at("query", "key"), at("header", "X-Key"), at("cookie", "session")];
+  return {
+    openapi: "3.1.0",
+    servers: [{ url: `${url}/{base}`, variables: { base: { default: "api" } } }],
+    paths: {
+      "/things/{id}": { parameters, post: operation("change", bodyOf("application/json")) },
+      "/form": { post: operation("send", bodyOf("application/x-www-form-urlencoded")) },
+      "/text": { post: operation("say", bodyOf("text/plain")) },
+    },
+  };
+};

@@ -1,4 +1,4 @@
-/** What comes of a script, and the sentences about a script that was stopped. */
+/** The reply of a script, and the sentences about a script that was stopped. */
 import { LIMITS } from "../lib/limits.ts";
 
 /** Why a script has no output. `line` and `column` count from 1 in the author's code. */
@@ -10,7 +10,7 @@ export type ScriptProblem = {
 };
 /** `output`: JSON. `log`: null if nothing was written. */
 export type ScriptReply<Log = string> = { log: Log | null } & ({ output: string } | { problem: ScriptProblem });
-/** What was written, longer than what is kept of it if there is more. */
+/** The lines of a log, longer than what is kept of it if there is more. */
 export type WrittenLog = { text: string; isCut: boolean };
 
 /** The problem of a script whose time is over. */
