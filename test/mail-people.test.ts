@@ -1,6 +1,7 @@
 /** Mails of the service to people, over the real wire: a running server and a real SMTP server. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { agentOf, ENDED, ran, until } from "./runs.ts";
 import { beside, cli } from "./command-line.ts";
 import { headerOf, startSmtp, type Received, type Smtp } from "./smtp.ts";
 
@@ -70,6 +71,69 @@ describe("an invitation", () => {
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^http\S+#invitation=\S+\n$/) as string });
     expect(made.stderr).toContain("it was also mailed to eve@example.com");
     expect(textOf(await mailTo("eve@example.com"))).toContain(made.stdout.trim());
+  });
+});
+
+describe("runs that failed", () => {
+  const FAILING = "{raise: {error: {type: 'https://example.org/x', status: 500}}}";
+  const SET = `mutation ($agentId: ID!, $emails: [String!]!) {
+    setFailureMails(input: {agentId: $agentId, emails: $emails}) { failureMails } }`;
+
+  test("by a trigger are mailed to the members who were chosen, at once and then with the next hour's; others are not", async () => {
+    const { email } = await server.member("oncall@example.com", "viewer");
+    const atOnce = await agentOf(server, `do: [{fail: ${FAILING}}]`);
+    const later = await agentOf(server, `do: [{rest: {wait: {milliseconds: 5}}}, {fail: ${FAILING}}]`);
+    const trigger = async (agentId: string): Promise<string> => {
+      const create = `mutation ($agentId: ID!) { createTrigger(input: {agentId: $agentId, name: "t", trigger: {type: webhook}}) { id } }`;
+      return (await server.data(create, { agentId })).createTrigger.id;
+    };
+    const fire = async (triggerId: string): Promise<string> => {
+      const asked =
+        "mutation ($triggerId: ID!) { fireTrigger(input: {triggerId: $triggerId, payload: {}}) { run { id } } }";
+      const { id } = (await server.data(asked, { triggerId })).fireTrigger.run;
+      await until(server, id, ...ENDED);
+      return id;
+    };
+    const [first, second] = [await trigger(atOnce), await trigger(later)];
+    expect((await server.data(`{ agent(id: "${later}") { failureMails } }`)).agent.failureMails).toBeNull();
+    for (const agentId of [atOnce, later])
+      expect((await server.data(SET, { agentId, emails: [email] })).setFailureMails.failureMails).toEqual([email]);
+    // A run that was started by hand makes no mail.
+    await ran(server, later);
+    await server.clock.advance(2_000);
+    const failed = [await fire(first), await fire(second)];
+    for (const id of failed) {
+      await eventually(async () => {
+        await server.clock.advance(1_000);
+        return smtp.received.some((mail) => textOf(mail).includes(`/runs/${id}`));
+      });
+    }
+    expect(smtp.received.map((mail) => [mail.to, headerOf(mail, "Subject")!.startsWith("A run of ")])).toEqual([
+      [[email], true],
+      [[email], true],
+    ]);
+    await fire(second);
+    await fire(second);
+    await eventually(async () => {
+      await server.clock.advance(10 * 60_000);
+      return smtp.received.length > 2;
+    });
+    expect(headerOf(smtp.received[2]!, "Subject")).toMatch(/^2 runs of .+ failed$/);
+    const { auditEvents } = await server.data(
+      "{ auditEvents(first: 50) { nodes { action subject { kind } detail } } }",
+    );
+    expect(auditEvents.nodes).toContainEqual({
+      action: "agent_failure_mails_set",
+      subject: { kind: "agent" },
+      detail: { to: [email] },
+    });
+    expect((await server.data(SET, { agentId: later, emails: [] })).setFailureMails.failureMails).toBeNull();
+  });
+
+  test("are mailed to members alone", async () => {
+    const agentId = await agentOf(server, `do: [{fail: ${FAILING}}]`);
+    const { errors } = await server.graphql(SET, { agentId, emails: ["stranger@example.com"] });
+    expect(errors![0]!.extensions).toMatchObject({ code: "BAD_USER_INPUT", fields: [{ path: "input.emails.0" }] });
   });
 });
 

@@ -47,6 +47,7 @@ import { MAIL_RECIPIENTS_PER_DAY } from "./rates/plans.ts";
 import { createRates } from "./rates/rates.ts";
 import { openNotices } from "./realtime/notices.ts";
 import { createAdvance } from "./execution/advance.ts";
+import type { OtherParts } from "./execution/journal/part.ts";
 import { CLAIMED_RUN, type ClaimedRun } from "./execution/journal/claimed-run.ts";
 import { createDueCount } from "./engine/count-due.ts";
 import { forgetKeys } from "./runs/forget-keys.ts";
@@ -76,6 +77,8 @@ import type { Events } from "./events/events.ts";
 import { sweepEvents } from "./events/sweep-events.ts";
 import { publishOwnEvents } from "./events/publish-own-events.ts";
 import { approvalNews, outboxPart } from "./events/outbox.ts";
+import { failedRunPart, type FailedRuns } from "./triggers/failures/failed-run-part.ts";
+import { mailFailures } from "./triggers/failures/mail-failures.ts";
 import { FIRING_PARTS } from "./triggers/store/firing-parts.ts";
 import { readSubject } from "./triggers/own-events.ts";
 import { triggersOfDefinitions } from "./triggers/publish-triggers.ts";
@@ -139,6 +142,7 @@ async function openShared(
     derive: secretKeys.derive,
     recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
   });
+  const failedRuns: FailedRuns = { isOn: mail.transport !== undefined, look: () => {} };
   const outbound = stack.use(createOutbound({ allow: config.outboundAllow, clock, log }));
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
@@ -151,6 +155,7 @@ async function openShared(
     secretKeys,
     rates,
     mail,
+    failedRuns,
     expressions,
     scripts,
     outbound,
@@ -217,7 +222,7 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
     notices,
     hasSpace: shared.storage.space.hasSpace,
     usage: rates.usage,
-    parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox, hasMail)] },
+    parts: partsOf(shared),
     approvalNews: approvalNews(triggerMemory.outbox, hasMail),
     slotFreed: triggerMemory.queues.runEnded,
   });
@@ -225,6 +230,12 @@ function createWork({ config, openEngine, random }: JoinOptions, shared: Shared,
   for (const loop of forgetting) stack.use(loop);
   return { agents, secrets, models, operator, llm, mcpFigures, places, delaySeconds, engine, runs, forgetting };
 }
+
+/** The parts that the rooms above runs have written with them. */
+const partsOf = ({ triggerMemory, failedRuns }: Shared): OtherParts => ({
+  guards: FIRING_PARTS,
+  followers: [outboxPart(triggerMemory.outbox, failedRuns.isOn), failedRunPart(failedRuns)],
+});
 
 /** The parts that every kind of call shares. */
 function callingOf(outbound: Shared["outbound"], clock: Clock, secrets: Secrets): Calling {
@@ -250,7 +261,8 @@ function createRooms({ config }: JoinOptions, withRuns: WithRuns, stack: AsyncDi
   const auth: Auth = stack.use(
     createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, notices }),
   );
-  const triggers = createTriggers({ ...base, memory: triggerMemory, agents, runs, secrets, url });
+  const { failedRuns } = withRuns;
+  const triggers = createTriggers({ ...base, memory: triggerMemory, agents, runs, secrets, url, failedRuns });
   const { events } = triggers;
   withRuns.later.events = events;
   const listening = stack.use(triggerMemory.listeners.watch(clock));
@@ -364,6 +376,8 @@ async function startWork(
       mail: (notice) => mailNotice(open.approvals, notice),
     }),
   );
+  const failing = mailFailures({ mail: open.mail, url: listener.url }, open.failedRuns);
+  if (failing) loops.add(stack.use(failing));
   const sendingMail = stack.adopt(sendQueued(open.mail), async (sending) => sending?.[Symbol.asyncDispose]());
   stack.defer(() => void (stop.isStopping = true));
   if (sendingMail) loops.add(sendingMail.loop);

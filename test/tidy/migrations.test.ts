@@ -24,6 +24,7 @@ const HASHES: Record<string, string> = {
   "0014-reassigned-approvals": "eae87237182e6cea62a94b64f347272906c988251255f5f10ff6e0fa0f0ce4d0",
   "0015-signals": "f4c97f0ae0acc6aabc3742b04f8b067ed7ad431c4d8d7d67d6f3610f61fe8432",
   "0016-mailed-approvals": "d6f52cac456d657a73717a4a376932dc4aacce038bdab4f18af92645b4ef7f49",
+  "0017-failure-mails": "7adc2f9770cd434a6f6e386f7499532bae5e1031dc5b7f0e18920fcc9fd23a10",
 };
 
 const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");

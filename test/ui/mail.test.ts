@@ -1,6 +1,6 @@
 /** Mail as people meet it on pages: an invitation that was mailed, a forgotten password. */
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
 import { startSmtp, type Smtp } from "../smtp.ts";
 import { Person, expectEachLook, sharedBrowser } from "./ui.ts";
@@ -77,6 +77,30 @@ test("a forgotten password: asked for by keyboard alone, a new one set by the ma
   await expectEachLook(again.page, "a used link");
   await again.page.getByRole("link", { name: "Ask for another link" }).click();
   await again.page.getByRole("heading", { name: "Forgotten password" }).waitFor();
+});
+
+test("who gets a mail when runs fail is chosen at the agent's triggers, by keyboard", async () => {
+  await server.member("oncall@example.org", "viewer");
+  const definition = `document: {dsl: "1.0.3", namespace: test, name: failing, version: "1.0.0", title: Failing}
+do: [{break: {raise: {error: {type: "https://example.org/x", status: 500}}}}]`;
+  const { publishAgent } = await server.data(
+    "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }",
+    { definition },
+  );
+  await using owner = await Person.open(browser);
+  const page = await owner.enter(server, `/agents/${publishAgent.id}?tab=triggers`);
+  await page.getByRole("heading", { name: "Mail when a run fails" }).waitFor();
+  await page.getByRole("combobox", { name: "Members" }).focus();
+  await page.keyboard.type("oncall");
+  await page.getByRole("option", { name: /oncall@example.org/ }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Save" }).press("Enter");
+  await expect
+    .poll(async () => (await server.data(`{ agent(id: "${publishAgent.id}") { failureMails } }`)).agent.failureMails)
+    .toEqual(["oncall@example.org"]);
+  await page.keyboard.press("Escape");
+  await expectEachLook(page, "who gets a mail of failures");
 });
 
 test("a server that sends no mail says which command makes a new password", async () => {

@@ -27,6 +27,7 @@ export const AUDIT_ACTIONS = {
   agent_published: "A version of an agent was published.",
   agent_status_set: "An agent was paused, archived or reactivated.",
   agent_limit_set: "An agent's limit of concurrent runs was changed.",
+  agent_failure_mails_set: "Who gets a mail when a run of an agent fails that a trigger started was changed.",
   agent_tools_trusted: "Changed tools of an MCP server were accepted for an agent.",
   approval_decided: "An approval was decided.",
   approval_reassigned: "An approval was passed on to others.",

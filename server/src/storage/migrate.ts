@@ -17,6 +17,7 @@ import { passwordResets } from "./migrations/0013-password-resets.ts";
 import { reassignedApprovals } from "./migrations/0014-reassigned-approvals.ts";
 import { signals } from "./migrations/0015-signals.ts";
 import { mailedApprovals } from "./migrations/0016-mailed-approvals.ts";
+import { failureMails } from "./migrations/0017-failure-mails.ts";
 
 /** SQL texts by name, in order. A name is never changed, and a migration never edited once it is on main. */
 export const MIGRATIONS: Record<string, string> = {
@@ -36,6 +37,7 @@ export const MIGRATIONS: Record<string, string> = {
   "0014-reassigned-approvals": reassignedApprovals,
   "0015-signals": signals,
   "0016-mailed-approvals": mailedApprovals,
+  "0017-failure-mails": failureMails,
 };
 
 const LOCK = "hashtextextended('autograph migrations', 0)";

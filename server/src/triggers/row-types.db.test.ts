@@ -9,6 +9,7 @@ import { NEXT } from "./schedule/due-store.ts";
 import { GIVENS } from "../events/event-store.ts";
 import { KEYS } from "../events/outbox-store.ts";
 import { outboxPart } from "../events/outbox.ts";
+import { failedRunPart } from "./failures/failed-run-part.ts";
 import { FIRING_PARTS } from "./store/firing-parts.ts";
 
 const SQL_TYPE: Record<ColumnType, string> = {
@@ -39,7 +40,8 @@ test("each row type has the columns that are written to it, in their order, and 
   );
   expect(rows.map(({ type }) => type)).toEqual(expect.arrayContaining(FORMER));
   const outbox = outboxPart({ isHeard: () => true, look: () => {} }, true);
-  const parts = [...JOURNAL_PARTS, IDEMPOTENCY_KEYS, DRAFT_TEXTS, ...FIRING_PARTS, outbox];
+  const failures = failedRunPart({ isOn: true, look: () => {} });
+  const parts = [...JOURNAL_PARTS, IDEMPOTENCY_KEYS, DRAFT_TEXTS, ...FIRING_PARTS, outbox, failures];
   const written = [...parts.map(({ rows }) => rows), NEXT, GIVENS, KEYS].map(
     ({ type, columns }): [string, string[]] => [type, columns.map(([name, of]) => `${name} ${SQL_TYPE[of]}`)],
   );

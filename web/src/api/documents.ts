@@ -476,6 +476,14 @@ export type SetAgentLimitInput = {
   concurrency?: number | null | undefined;
 };
 
+/** Input of `setFailureMails`. */
+export type SetFailureMailsInput = {
+  /** The agent's id. */
+  agentId: string;
+  /** The e-mail addresses of members, 20 at most. An empty list: nobody gets a mail. */
+  emails: Array<string>;
+};
+
 /** Input of `trustTools`. */
 export type TrustToolsInput = {
   /** The agent's id. */
@@ -969,6 +977,20 @@ export type CreateProjectMutationVariables = Exact<{
 
 
 export type CreateProjectMutation = { createProject: { id: string, handle: string } | null };
+
+export type FailureMailsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type FailureMailsQuery = { agent: { id: string, failureMails: Array<string> | null } | null, members: { nodes: Array<{ id: string, user: { id: string, name: string, email: string | null } }> } | null };
+
+export type SetFailureMailsMutationVariables = Exact<{
+  input: SetFailureMailsInput;
+}>;
+
+
+export type SetFailureMailsMutation = { setFailureMails: { id: string, failureMails: Array<string> | null } | null };
 
 export type AgentTriggersQueryVariables = Exact<{
   id: string;
@@ -1653,6 +1675,14 @@ export const PublishVersionDocument = typed<PublishVersionMutation, PublishVersi
 
 export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectMutationVariables>(
   "mutation CreateProject($input:CreateProjectInput!){createProject(input:$input){id handle}}",
+);
+
+export const FailureMailsDocument = typed<FailureMailsQuery, FailureMailsQueryVariables>(
+  "query FailureMails($id:ID!){agent(id:$id){id failureMails}members(first:200){nodes{id user{id name email}}}}",
+);
+
+export const SetFailureMailsDocument = typed<SetFailureMailsMutation, SetFailureMailsMutationVariables>(
+  "mutation SetFailureMails($input:SetFailureMailsInput!){setFailureMails(input:$input){id failureMails}}",
 );
 
 export const AgentTriggersDocument = typed<AgentTriggersQuery, AgentTriggersQueryVariables>(

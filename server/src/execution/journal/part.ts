@@ -27,7 +27,7 @@ type Happened = {
   organizationId: OrganizationId;
   /** The rows that other rooms write with the start. */
   brought?: readonly Brought[];
-  start?: { status: RunStatus; finished_at: number | null };
+  start?: Pick<StartRow, "status" | "finished_at" | "started_by_kind" | "agent_id">;
   update?: { status: RunStatus; finished_at: number | null };
   approvals: readonly { id: ApprovalId; status: string; created_at: number; notify: boolean }[];
 };

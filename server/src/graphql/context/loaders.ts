@@ -21,7 +21,6 @@ import { memberEmails, userNames } from "../../auth/accounts/users.ts";
 import { inputFields, type FormField } from "../../definition/form/form.ts";
 import { sampleInput } from "../../definition/form/sample-input.ts";
 import type { Ending } from "../../lib/ending.ts";
-import { notFound } from "../../lib/errors.ts";
 import type {
   AgentId,
   AgentVersionId,
@@ -42,6 +41,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { Approval, Run, Step } from "../../execution/run/run.ts";
 import { queryFor, readPeople, type Person } from "../../runs/read/who-decides.ts";
+import { readRecipients } from "../../triggers/failures/failure-store.ts";
 import { readDraftTexts } from "../../runs/run-draft-texts.ts";
 import { newestRunsOfEach } from "../../runs/read/list-runs.ts";
 import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../../runs/read/read.ts";
@@ -67,9 +67,9 @@ import { readTokens, type PresentToken } from "../../triggers/webhooks/token-sto
 import type { Firing, Trigger } from "../../triggers/store/trigger.ts";
 import type { AnswerSize } from "./answer-size.ts";
 import type { Handles } from "./rooms.ts";
+import { batched, keyed, orNull, type Loader } from "./batches.ts";
 
 type StepsKey = { runId: RunId; page: StepPage; filter: StepFilter };
-export type Loader<Key, Value> = (key: Key) => Promise<Value>;
 type Rooms = Pick<Handles, "agents" | "auth" | "rates" | "runs" | "triggers">;
 
 /** Each is made when it is asked for: most requests need none. */
@@ -82,6 +82,7 @@ export class Loaders {
   /** By how many are asked for. */
   readonly #newestRuns = new Map<number, Loader<AgentId, Page<Run>>>();
   #secretUsers: Loader<SecretKey, Agent[]> | undefined;
+  #failureMails: Loader<AgentId, string[] | null> | undefined;
   #draft: Loader<AgentId, Draft | null> | undefined;
   #version: Loader<VersionKey, AgentVersion | null> | undefined;
   #source: Loader<AgentVersionId, string | null> | undefined;
@@ -155,6 +156,14 @@ export class Loaders {
     return (this.#secretUsers ??= keyed("Secret", nameOfSecret, (keys) =>
       readSecretUsers(this.#rooms.agents, this.#organizationId, keys),
     ));
+  }
+
+  /** Who gets a mail when runs of an agent fail; null: nobody. */
+  get failureMails(): Loader<AgentId, string[] | null> {
+    return (this.#failureMails ??= batched("Agent", async (ids) => {
+      const found = await readRecipients(this.#rooms.triggers.database, this.#organizationId, ids);
+      return new Map(ids.map((id) => [id, found.get(id) ?? null]));
+    }));
   }
 
   /** An agent's draft; null: none is saved. */
@@ -446,52 +455,3 @@ export class Loaders {
 const nameOfSecret = ({ projectId, name }: SecretKey): string => `${projectId} ${name}`;
 
 const nameOfParts = (key: object): string => Object.values(key).join(" ");
-
-/** For keys that are objects: the same value is read once, however many aliases ask for it. `nameOf` tells keys apart. */
-function keyed<Key, Value>(
-  what: string,
-  nameOf: (key: Key) => string,
-  read: (keys: Key[]) => Promise<(Value | undefined)[]>,
-): Loader<Key, Value> {
-  let asked: Map<string, Key> | undefined;
-  const load = batched<string, Value>(what, async (names) => {
-    const keys = names.map((name) => asked!.get(name)!);
-    asked = undefined;
-    const values = await read(keys);
-    return new Map(
-      names.flatMap((name, index) => (values[index] === undefined ? [] : [[name, values[index]] as const])),
-    );
-  });
-  return (key) => {
-    const name = nameOf(key);
-    asked = (asked ?? new Map<string, Key>()).set(name, key);
-    return load(name);
-  };
-}
-
-/** Null for a key that `load` does not answer. */
-const orNull = <Key, Value>(what: string, load: (keys: Key[]) => Promise<Map<Key, Value>>): Loader<Key, Value | null> =>
-  batched(what, async (keys) => {
-    const found = await load(keys);
-    return new Map(keys.map((key) => [key, found.get(key) ?? null]));
-  });
-
-/** Throws NOT_FOUND for a key that `load` does not answer. */
-function batched<Key, Value>(what: string, load: (keys: Key[]) => Promise<Map<Key, Value>>): Loader<Key, Value> {
-  let batch: { keys: Set<Key>; values: Promise<Map<Key, Value>> } | undefined;
-  return async (key) => {
-    if (!batch) {
-      const keys = new Set<Key>();
-      const start = async (): Promise<Map<Key, Value>> => {
-        await new Promise(setImmediate);
-        batch = undefined;
-        return load([...keys]);
-      };
-      batch = { keys, values: start() };
-    }
-    batch.keys.add(key);
-    const value = (await batch.values).get(key);
-    if (value === undefined) throw notFound(what);
-    return value;
-  };
-}

@@ -2,6 +2,7 @@
 import { type Limit } from "./limit.ts";
 
 const EMAIL = "server/src/execution/calls/letter.test.ts";
+const FAILURES = "server/src/triggers/failures/failures.db.test.ts";
 const OUTBOX = "server/src/mail/mail.db.test.ts";
 
 export const MAIL = {
@@ -47,6 +48,17 @@ export const MAIL = {
     bounds: "the subject of a mail of the service",
     beyond: "it is cut",
     test: [OUTBOX, "250 characters of a subject stay, one more is cut"],
+  },
+  failureMailMembers: {
+    value: 20,
+    bounds: "members who get a mail when runs of an agent fail",
+    test: [FAILURES, "at most 20 members"],
+  },
+  failureMailMinutes: {
+    value: 60,
+    bounds: "the least time between two mails of an agent's failed runs",
+    beyond: "further failures are counted in the next one",
+    test: [FAILURES, "within an hour of a mail further failures are counted, and mailed in one"],
   },
   emailsAtOnce: {
     value: 16,

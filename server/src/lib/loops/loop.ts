@@ -14,6 +14,7 @@ export const LOOP_NAMES = [
   "due-runs",
   "events",
   "executor",
+  "failure-mails",
   "key-uses",
   "listeners",
   "mails",

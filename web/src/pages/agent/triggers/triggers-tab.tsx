@@ -8,6 +8,7 @@ import { Icon, SHAPES } from "../../../components/icon.tsx";
 import { Loading } from "../../../components/loading.tsx";
 import { Empty, Problem, TryAgain } from "../../../components/notice.tsx";
 import { TRIGGER_SHAPES, TRIGGER_TYPES } from "../../../components/trigger-shapes.ts";
+import { FailureMails } from "./failure-mails.tsx";
 import { KINDS } from "./kinds.ts";
 import { TriggerForm } from "./trigger-form.tsx";
 import { TriggerPart, type May } from "./trigger-part.tsx";
@@ -17,9 +18,10 @@ import classes from "./triggers-tab.module.css";
 export type TriggersSearch = { add?: TriggerType; edit?: string };
 
 export function TriggersTab({ agentId, search, may }: { agentId: string; search: TriggersSearch; may: May }) {
+  const variables = { id: agentId };
   const [{ data, error }, again] = useRead({
     query: AgentTriggersDocument,
-    variables: { id: agentId },
+    variables,
     requestPolicy: "cache-and-network",
   });
   useLive(
@@ -55,11 +57,7 @@ export function TriggersTab({ agentId, search, may }: { agentId: string; search:
       {may.write && !added && <AddTrigger onChoose={(add) => show({ add })} />}
       {added && <TriggerForm key={added} {...form} type={added} />}
       {!may.write && <p className="dim">You may read triggers, but not change them. Owners, admins and editors may.</p>}
-      {triggers.length === 0 && !added && (
-        <Empty title="Nothing starts this agent by itself">
-          <p>A trigger starts runs on a schedule, when a URL is called, or on an event.</p>
-        </Empty>
-      )}
+      {triggers.length === 0 && !added && <NoTriggers />}
       {triggers.map((trigger) => {
         const isEdited = trigger.id === search.edit && may.write && !trigger.isManaged;
         return isEdited ? (
@@ -73,9 +71,16 @@ export function TriggersTab({ agentId, search, may }: { agentId: string; search:
           />
         );
       })}
+      <FailureMails agentId={agentId} mayWrite={may.write} />
     </div>
   );
 }
+
+const NoTriggers = () => (
+  <Empty title="Nothing starts this agent by itself">
+    <p>A trigger starts runs on a schedule, when a URL is called, or on an event.</p>
+  </Empty>
+);
 
 const AddTrigger = ({ onChoose }: { onChoose: (type: TriggerType) => void }) => (
   <Menu position="bottom-start">

@@ -1,0 +1,203 @@
+/** Mails of failed runs: who gets one, when, and how many runs it counts. The statement that notes them is asked over the wire. */
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../../test/client.ts";
+import {
+  makeOwner,
+  openAuth,
+  quiet,
+  startDatabases,
+  type TestAuth,
+  type TestOwner,
+} from "../../auth/handle/auth.testsuite.ts";
+import { newId, type AgentId, type RunId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { openText } from "../../lib/sealing/seal.ts";
+import { createMail, type Mail } from "../../mail/mail.ts";
+import { subjectOf } from "../../mail/outbox-store.ts";
+import { MAIL_RECIPIENTS_PER_DAY } from "../../rates/plans.ts";
+import type { Database } from "../../storage/database.ts";
+import { mailFailures } from "./mail-failures.ts";
+import { setFailureMails } from "./set-failure-mails.ts";
+
+const MINUTE = 60_000;
+const stack = new AsyncDisposableStack();
+let database: Database;
+let auth: TestAuth;
+let mail: Mail;
+beforeAll(async () => {
+  const databases = stack.use(await startDatabases());
+  database = stack.use(await databases.open());
+  auth = stack.use(openAuth(database));
+  const server = { host: "127.0.0.1", port: 25, tls: "none", user: undefined, password: undefined } as const;
+  mail = createMail({
+    database,
+    clock: auth.clock,
+    log: quiet,
+    random: Math.random,
+    own: { server, from: { name: "", address: "agents@example.org" } },
+    derive: () => Buffer.alloc(32),
+    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
+  });
+});
+afterAll(() => stack.disposeAsync());
+afterEach(async () => {
+  await database.query("delete from mails where organization_id is not null");
+  await database.query("delete from failure_mails where organization_id is not null");
+});
+
+type Known = TestOwner & { agentId: AgentId; triggers: Parameters<typeof setFailureMails>[0] };
+
+async function known(isOn = true): Promise<Known> {
+  const owner = await makeOwner(auth);
+  const { organizationId } = owner.caller;
+  const projectId = newId<"project">();
+  await database.query(
+    "insert into projects (organization_id, id, handle, name, created_at) values ($1, $2, 'demo', 'Demo', now())",
+    [organizationId, projectId],
+  );
+  const agentId = newId<"agent">();
+  await database.query(
+    `insert into agents (organization_id, id, project_id, handle, name, status, created_at, updated_at)
+     values ($1, $2, $3, 'nightly', 'Nightly report', 'active', now(), now())`,
+    [organizationId, agentId, projectId],
+  );
+  const agent = { id: agentId, organizationId, projectId, name: "Nightly report" };
+  const failedRuns = { isOn, look: () => {} };
+  const agents = { cache: { agent: async () => agent } };
+  return {
+    ...owner,
+    agentId,
+    triggers: { agents, database, clock: auth.clock, failedRuns } as unknown as Known["triggers"],
+  };
+}
+const set = ({ triggers, caller, agentId }: Known, emails: string[]) =>
+  setFailureMails(triggers, caller, { agentId, emails });
+const fail = async ({ caller: { organizationId }, agentId }: Known, count = 1): Promise<RunId> => {
+  const ids = Array.from({ length: count }, () => newId<"run">());
+  await database.query(
+    `insert into failed_runs (run_id, organization_id, agent_id, at) select id, $1, $2, $3 from unnest($4::uuid[]) id`,
+    [organizationId, agentId, new Date(auth.clock.now()), ids],
+  );
+  return ids.at(-1)!;
+};
+/** The outbox, oldest first. */
+const mails = async (): Promise<{ to: string; subject: string; text: string }[]> => {
+  const rows = await database.query("select * from mails where organization_id is not null order by id");
+  return Promise.all(
+    rows.map(async (row) => {
+      const subject = subjectOf({ organizationId: row["organization_id"], id: row["id"] });
+      const texts = JSON.parse((await openText(row["sealed"] as string, subject, () => mail.key))!);
+      return { to: row["recipient"], subject: texts.subject, text: texts.text };
+    }),
+  );
+};
+const run = () => {
+  const failedRuns = { isOn: true, look: () => {} };
+  return mailFailures({ mail, url: "https://agents.example.org" }, failedRuns)!;
+};
+const rowsOf = async () =>
+  (await database.query("select run_id from failed_runs where organization_id is not null")).length;
+
+test("the first failure is mailed at once, with the way to the run, to the members who were chosen", async () => {
+  const one = await known();
+  await set(one, [one.email.toUpperCase()]);
+  const runId = await fail(one);
+  await using loop = run();
+  await eventually(async () => (await mails()).length === 1);
+  const [{ to, subject, text }] = (await mails()) as [Awaited<ReturnType<typeof mails>>[number]];
+  expect({ to, subject }).toEqual({ to: one.email, subject: "A run of Nightly report failed" });
+  expect(text).toContain(`https://agents.example.org/runs/run_`);
+  expect(text).toContain(new Date(auth.clock.now()).toISOString());
+  expect(runId).toBeDefined();
+  expect(await rowsOf()).toBe(0);
+  expect(loop.name).toBe("failure-mails");
+});
+
+test("within an hour of a mail further failures are counted, and mailed in one when it is over", async () => {
+  const one = await known();
+  await set(one, [one.email]);
+  await using loop = run();
+  await fail(one);
+  loop.wake();
+  await eventually(async () => (await mails()).length === 1);
+  await fail(one, 2_500);
+  auth.clock.pass(LIMITS.failureMailMinutes * MINUTE - 1);
+  loop.wake();
+  await eventually(async () => (await rowsOf()) === 0 && !loop.isLooking);
+  expect(await mails()).toHaveLength(1);
+  auth.clock.pass(1);
+  loop.wake();
+  await eventually(async () => (await mails()).length === 2);
+  expect((await mails())[1]!.subject).toBe("2500 runs of Nightly report failed");
+  auth.clock.pass(2 * LIMITS.failureMailMinutes * MINUTE);
+  loop.wake();
+  await eventually(() => !loop.isLooking);
+  expect(await mails()).toHaveLength(2);
+});
+
+test("of two processes one mails; a clock that was set back by a day holds no mail up", async () => {
+  const one = await known();
+  await set(one, [one.email]);
+  await using first = run();
+  await using second = run();
+  await fail(one, 10);
+  first.wake();
+  second.wake();
+  await eventually(async () => (await mails()).length > 0 && !first.isLooking && !second.isLooking);
+  expect(await mails()).toHaveLength(1);
+  auth.clock.pass(-24 * 60 * MINUTE);
+  await fail(one);
+  first.wake();
+  await eventually(async () => (await mails()).length === 2);
+  auth.clock.pass(24 * 60 * MINUTE);
+});
+
+test("nobody who has left the organization is mailed, and an empty list ends it", async () => {
+  const one = await known();
+  await set(one, [one.email]);
+  await database.query("delete from members where user_id = $1", [one.caller.user.id]);
+  await fail(one);
+  await using loop = run();
+  await eventually(async () => (await rowsOf()) === 0 && !loop.isLooking);
+  expect(await mails()).toEqual([]);
+  const other = await known();
+  await set(other, [other.email]);
+  await database.query(
+    "update failure_mails set failed = 3, last_at = now(), last_run_id = $2 where organization_id = $1",
+    [other.caller.organizationId, newId()],
+  );
+  await set(other, []);
+  loop.wake();
+  await eventually(() => !loop.isLooking);
+  expect(await mails()).toEqual([]);
+});
+
+test("a mail goes to at most 20 members, and to nobody who is none", async () => {
+  const one = await known();
+  const { organizationId } = one.caller;
+  const most = LIMITS.failureMailMembers;
+  await database.query(
+    `with u as (
+       insert into users (id, email, name, password_hash, created_at)
+       select gen_random_uuid(), 'f' || n || '@failing.example.org', 'F', 'x', now() from generate_series(1, $2::int) n returning id)
+     insert into members (organization_id, user_id, role, created_at) select $1, id, 'viewer', now() from u`,
+    [organizationId, most + 1],
+  );
+  const emails = Array.from({ length: most + 1 }, (_, index) => `f${index + 1}@failing.example.org`);
+  await expect(set(one, emails)).rejects.toMatchObject({ code: "BAD_USER_INPUT" });
+  await set(one, emails.slice(0, most));
+  const stranger = (await makeOwner(auth)).email;
+  await expect(set(one, [one.email, stranger])).rejects.toMatchObject({
+    details: { fields: [{ path: "input.emails.1", code: "invalid", message: "is the e-mail of no member" }] },
+  });
+  await fail(one);
+  await using loop = run();
+  await eventually(async () => (await mails()).length === most);
+  expect(loop).toBeDefined();
+});
+
+test("on a server that sends no mail only an empty list is taken", async () => {
+  const one = await known(false);
+  await expect(set(one, [one.email])).rejects.toMatchObject({ details: { reason: "mail_not_configured" } });
+  expect((await set(one, [])).name).toBe("Nightly report");
+});
