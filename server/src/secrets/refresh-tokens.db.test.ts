@@ -61,4 +61,7 @@ test("an organization keeps at most so many, the latest ones", async () => {
   expect(keys).toContain("old 1");
   expect(keys).not.toContain(`old ${LIMITS.refreshTokens}`);
   expect(await rows()).toHaveLength(LIMITS.refreshTokens + 1);
+  // With a clock that was set back it is the oldest of all.
+  await keepRefreshToken({ ...open(), clock: { ...auth.clock, now: () => 0 } }, own, "newest", "t0ken");
+  expect(await readRefreshToken(open(), own, "newest")).toBe("t0ken");
 });

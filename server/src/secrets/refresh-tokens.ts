@@ -34,7 +34,7 @@ export async function readRefreshToken(
   return token;
 }
 
-/** Beyond `LIMITS.refreshTokens`, those that were replaced longest ago are dropped. */
+/** Beyond `LIMITS.refreshTokens`, those that were replaced longest ago are dropped; never this one, also if the clock was set back. */
 export async function keepRefreshToken(
   { database, clock, sealer }: Secrets,
   organizationId: OrganizationId,
@@ -50,8 +50,8 @@ export async function keepRefreshToken(
     );
     await query(
       `delete from refresh_tokens where organization_id = $1 and key in (
-         select key from refresh_tokens where organization_id = $1 order by replaced_at desc, key offset $2)`,
-      [organizationId, LIMITS.refreshTokens],
+         select key from refresh_tokens where organization_id = $1 order by key = $3 desc, replaced_at desc, key offset $2)`,
+      [organizationId, LIMITS.refreshTokens, key],
     );
   }, organizationId);
 }

@@ -36,6 +36,40 @@ test("a token serves one organization alone, though another one asks with the sa
   expect(asked.map(({ organizationId }) => organizationId)).toEqual([one, other]);
 });
 
+test("requests by one refresh token wait for each other; one that everybody has given up is not made, and asked again it is", async () => {
+  const scopes: string[] = [];
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const outbound = {
+    request: async (request: OutboundRequest) => {
+      scopes.push(JSON.parse(request.body as string).scope);
+      await held;
+      const body = JSON.stringify({ access_token: "token", expires_in: 600 });
+      return { status: 200, statusText: "OK", url: request.url, headers: {}, setCookies: [], body: Buffer.from(body) };
+    },
+  };
+  const tokens = createTokens(outbound, testClock(), { read: async () => undefined, keep: async () => {} });
+  const organizationId = newId<"organization">();
+  const over = new AbortController();
+  const get = (scope: string, until = signal): Promise<unknown> =>
+    tokens.get(
+      organizationId,
+      { ...planOf("shop"), fields: { grant_type: "refresh_token", scope }, refreshToken: "one" },
+      until,
+    );
+  const first = get("first");
+  const abandoned = ["a", "b", "c"].map((scope) => get(scope, over.signal));
+  const given = Promise.allSettled(abandoned);
+  const [shared, joined] = [get("shared", over.signal).catch(() => {}), get("shared")];
+  over.abort(new Error("given up"));
+  expect((await given).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  const again = get("b");
+  letGo();
+  await Promise.all([first, shared, joined, again]);
+  expect(scopes).toEqual(["first", "b", "shared"]);
+  await get("a");
+  expect(scopes).toEqual(["first", "b", "shared", "a"]);
+});
+
 test("who asks with thousands of clients displaces their own tokens, the least recently used first, and nobody else's", async () => {
   const { asked, get } = opened();
   const [quiet, busy] = [newId<"organization">(), newId<"organization">()];

@@ -28,6 +28,8 @@ export type RefreshTokens = {
 };
 
 type Kept = { token: string; until: number };
+/** A request in which several calls share. */
+type Asking = { token: Promise<string>; callers: { waiting: number } };
 type Given = { token: string; seconds: number; refreshToken: string | undefined };
 
 /** The tokens of all organizations. */
@@ -41,22 +43,31 @@ const MARGIN_SHARE = 0.1;
 export function createTokens(outbound: Outbound, clock: Clock, refreshTokens: RefreshTokens): Tokens {
   // A token that is lost must be asked for again, which its authority may count.
   const kept = new FairCache<Kept>(KEPT);
-  const asking = new Map<string, Promise<string>>();
+  const asking = new Map<string, Asking>();
   const authority = new Authority(outbound, clock, refreshTokens);
 
-  const ask = (organizationId: OrganizationId, plan: TokenPlan, key: string): Promise<string> => {
+  const ask = (organizationId: OrganizationId, plan: TokenPlan, key: string): Asking => {
     const since = clock.now();
-    const promise = authority
-      .give(organizationId, plan)
-      .then(({ token, seconds }) => {
-        if (seconds > 0) kept.set(organizationId, key, { token, until: since + seconds * 1_000 });
-        return token;
+    const callers = { waiting: 0 };
+    const isWanted = (): boolean => {
+      // Nobody shares it from here on.
+      if (callers.waiting === 0) asking.delete(key);
+      return callers.waiting > 0;
+    };
+    const token = authority
+      .give(organizationId, plan, isWanted)
+      .then(({ token: made, seconds }) => {
+        if (seconds > 0) kept.set(organizationId, key, { token: made, until: since + seconds * 1_000 });
+        return made;
       })
-      .finally(() => asking.delete(key));
+      .finally(() => {
+        if (asking.get(key)?.token === token) asking.delete(key);
+      });
     // The error reaches those who wait, if there still are any.
-    promise.catch(() => {});
-    asking.set(key, promise);
-    return promise;
+    token.catch(() => {});
+    const begun = { token, callers };
+    asking.set(key, begun);
+    return begun;
   };
 
   return {
@@ -64,8 +75,13 @@ export function createTokens(outbound: Outbound, clock: Clock, refreshTokens: Re
       const key = keyOf(organizationId, plan);
       const known = kept.get(organizationId, key);
       if (known && known.until > clock.now()) return { token: known.token, isNew: false };
-      const token = await unlessAborted(asking.get(key) ?? ask(organizationId, plan, key), signal);
-      return { token, isNew: true };
+      const { token, callers } = asking.get(key) ?? ask(organizationId, plan, key);
+      callers.waiting++;
+      try {
+        return { token: await unlessAborted(token, signal), isNew: true };
+      } finally {
+        callers.waiting--;
+      }
     },
     forget(organizationId, plan, token) {
       const key = keyOf(organizationId, plan);
@@ -74,7 +90,7 @@ export function createTokens(outbound: Outbound, clock: Clock, refreshTokens: Re
   };
 }
 
-/** With all that the token depends on, the client's secret too: with another one it is another token. */
+/** Names all that the token depends on, the client's secret too: another secret means another token. */
 const keyOf = (organizationId: OrganizationId, plan: TokenPlan): string =>
   hash("sha256", JSON.stringify([organizationId, plan]), "base64url");
 
@@ -105,13 +121,17 @@ class Authority {
     this.#discovery = createDiscovery(outbound, clock);
   }
 
-  give(organizationId: OrganizationId, plan: TokenPlan): Promise<Given> {
+  /** `isWanted` is called when its turn has come: if nobody waits any longer, nothing is asked. */
+  give(organizationId: OrganizationId, plan: TokenPlan, isWanted: () => boolean): Promise<Given> {
     if (plan.refreshToken === undefined) return this.#ask(organizationId, plan, undefined);
     // Neither the client's secret nor the scopes: policies that differ in them share the refresh token.
     const owner = [organizationId, plan.at, plan.client.id, plan.refreshToken];
     const key = hash("sha256", JSON.stringify(owner), "base64url");
     const before = this.#refreshing.get(key) ?? Promise.resolve();
-    const refresh = (): Promise<Given> => this.#refresh(organizationId, plan, key);
+    const refresh = async (): Promise<Given> => {
+      if (!isWanted()) throw new Error("nobody waits for the token any longer");
+      return this.#refresh(organizationId, plan, key);
+    };
     const given = before.then(refresh, refresh);
     this.#refreshing.set(key, given);
     const over = (): void => {

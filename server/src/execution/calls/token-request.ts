@@ -156,7 +156,7 @@ function basicOf(id: string, secret: string): string {
   return `Basic ${Buffer.from(encoded).toString("base64")}`;
 }
 
-/** The first one if nothing is said. */
+/** The default is the first one. */
 function oneOf<Known extends string>(value: Json | undefined, known: readonly Known[], name: string): Known {
   if (value === undefined) return known[0]!;
   if (known.includes(value as Known)) return value as Known;

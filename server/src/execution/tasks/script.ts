@@ -154,16 +154,16 @@ function writtenValues(given: JsonObject, names: readonly string[]): string {
   throw WorkflowError.of("expression", detail);
 }
 
-function roundedIn(value: Json, path: Path = []): { path: Path; number: ExactNumber } | undefined {
-  if (value instanceof ExactNumber) return value.text === "-0" ? undefined : { path, number: value };
-  if (Array.isArray(value)) return firstOf(value.entries(), path);
-  return isObject(value) ? firstOf(Object.entries(value), path) : undefined;
+function roundedIn(value: Json): { path: Path; number: ExactNumber } | undefined {
+  if (value instanceof ExactNumber) return value.text === "-0" ? undefined : { path: [], number: value };
+  if (Array.isArray(value)) return firstOf(value.entries());
+  return isObject(value) ? firstOf(Object.entries(value)) : undefined;
 }
 
-function firstOf(entries: Iterable<[string | number, Json]>, path: Path): ReturnType<typeof roundedIn> {
+function firstOf(entries: Iterable<[string | number, Json]>): ReturnType<typeof roundedIn> {
   for (const [key, child] of entries) {
-    const found = isScalar(child) && !(child instanceof ExactNumber) ? undefined : roundedIn(child, [...path, key]);
-    if (found) return found;
+    const found = isScalar(child) && !(child instanceof ExactNumber) ? undefined : roundedIn(child);
+    if (found) return { ...found, path: [key, ...found.path] };
   }
   return undefined;
 }
