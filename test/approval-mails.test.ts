@@ -342,3 +342,22 @@ describe("the link", () => {
     expect(await show(id)).toMatchObject({ status: "approved" });
   });
 });
+
+// The last: it moves the clock on.
+test("a reminder is mailed to those who have not decided, an escalation to those who are added", async () => {
+  const { id } = await asked({
+    assignees: [anna.email, bob.email],
+    quorum: 2,
+    remindAfter: "PT1M",
+    escalate: { after: "PT2M", assignees: [runner.email, bob.email] },
+  });
+  await mailTo(anna);
+  await mailTo(bob);
+  await decide(anna.token, { approvalId: id, decision: "approve" });
+  await server.clock.advance(60_000);
+  await eventually(() => smtp.received.length === 3);
+  await server.clock.advance(60_000);
+  const added = tokenIn(await mailTo(runner));
+  expect(smtp.received.slice(2).map(({ to }) => to[0])).toEqual([bob.email, runner.email]);
+  expect((await post(DECIDE, added, { decision: "approve" })).body.status).toBe("approved");
+});

@@ -151,6 +151,12 @@ describe("assignees", () => {
     expect(await problemsOf({ assignees: many(21) })).toMatch(/1 to 20/);
     expect(await problemsOf({ assignees: many(20), quorum: 11 })).toMatch(/1 to 10/);
     expect(await problemsOf({ assignees: many(20), quorum: 10 })).toBe("");
+    const escalate = { after: "PT1H", assignees: ["role:admin"] };
+    await asked({ assignees: many(19), escalate });
+    const escalated = await start(server, await agentOf(server, body({ assignees: many(20), escalate })));
+    expect((await until(server, escalated, ...ENDED)).error).toMatchObject({
+      detail: expect.stringContaining("at most 20"),
+    });
     const late = await start(server, await agentOf(server, body({ assignees: "${ .all }" })), { all: many(21) });
     expect((await until(server, late, ...ENDED)).error).toMatchObject({
       detail: expect.stringContaining("at most 20"),
@@ -170,6 +176,12 @@ describe("assignees", () => {
     [{ assignees: ["a@example.org", "A@example.org"], quorum: 2 }, /only one person is asked/],
     [{ assignees: ["a@example.org"], assignee: "b@example.org", quorum: 3 }, /only 2 people are asked/],
     [{ quorum: 0 }, /from 1 to 10/],
+    [{ escalate: { after: "PT1H", assignees: ["role:admin"] } }, /anyone may decide/],
+    [{ assignee: "A note", escalate: { after: "PT1H", assignees: ["role:admin"] } }, /anyone may decide/],
+    [{ assignees: ["role:editor"], escalate: { after: "PT1H" } }, /assignees/],
+    [{ assignees: ["role:editor"], escalate: { after: "soon", assignees: ["role:admin"] } }, /duration|PT/],
+    [{ assignees: ["role:editor"], escalate: { after: "PT1H", assignees: ["anna"] } }, /e-mail of a member/],
+    [{ assignees: ["role:editor"], remindAfter: "soon" }, /duration|PT/],
   ])("a definition with %j is refused", async (rest, message) => {
     expect(await problemsOf(rest)).toMatch(message);
   });
@@ -182,6 +194,16 @@ describe("assignees", () => {
     [{ assignees: "${ .all }", quorum: 2 }, { all: ["a@b.c"] }, /only 1 are asked/],
     [{ assignees: ["role:editor"], quorum: 10 }, {}, /only \d+ may/],
     [{ quorum: 9 }, {}, /only \d+ may/],
+    [
+      { assignees: ["role:editor"], escalate: { after: "PT1H", assignees: "${ .all }" } },
+      { all: [] },
+      /`escalate.assignees` must be/,
+    ],
+    [
+      { assignee: "${ .who }", escalate: { after: "PT1H", assignees: ["role:admin"] } },
+      { who: "A note" },
+      /anyone may decide/,
+    ],
   ])("a run with %j and %j fails instead of asking nobody", async (rest, input, message) => {
     const id = await start(server, await agentOf(server, body(rest)), input);
     expect((await until(server, id, ...ENDED)).error).toMatchObject({

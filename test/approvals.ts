@@ -4,7 +4,7 @@ import type { Answer, Data, TestServer } from "./client.ts";
 
 type Server = Pick<TestServer, "data" | "graphql" | "world">;
 
-const SHOWN = `id status assignees quorum canDecide comment answer dueAt escalatedAt decidedAt expiresAt decidedBy { kind name }
+const SHOWN = `id status assignees quorum canDecide comment answer dueAt escalatedAt remindedAt createdAt decidedAt expiresAt decidedBy { kind name }
   decisions { by { kind id name } decision comment at isOverride }
   reassignments { by { kind id name } at from to comment isOverride }`;
 const DECIDE = `mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { ${SHOWN} } }`;

@@ -30,6 +30,7 @@ export const AUDIT_ACTIONS = {
   agent_failure_mails_set: "Who gets a mail when a run of an agent fails that a trigger started was changed.",
   agent_tools_trusted: "Changed tools of an MCP server were accepted for an agent.",
   approval_decided: "An approval was decided.",
+  approval_escalated: "Others may decide an approval as well, because nobody had in time.",
   approval_reassigned: "An approval was passed on to others.",
   trigger_created: "A trigger was created.",
   trigger_updated: "A trigger was changed.",

@@ -7,6 +7,8 @@ export const OWN_EVENTS = [
   "run.failed",
   "run.cancelled",
   "approval.requested",
+  "approval.reminded",
+  "approval.escalated",
   "approval.reassigned",
   "agent.published",
 ] as const;

@@ -7,7 +7,7 @@ import { asDuration } from "./evaluate.ts";
 import type { Execution } from "./execution.ts";
 import { readWholeApproval } from "./journal/read-approval.ts";
 import type { Frame } from "./frame.ts";
-import type { JournalStep } from "./journal/loaded-run.ts";
+import type { JournalStep, StepState } from "./journal/loaded-run.ts";
 import { prepareApproval, type Question } from "./question.ts";
 import type { WholeApproval } from "./run/run.ts";
 import { keptToolCall, type ToolCall } from "./run/tool-call.ts";
@@ -36,7 +36,7 @@ export async function askPerson(
   const id = step.state.approvalId!;
   const { organizationId } = journal.head;
   for (; ; isNew = false) {
-    const status = isNew ? "open" : await shared.signals.approvals.add({ organizationId, id });
+    const status = isNew ? undefined : await shared.signals.approvals.add({ organizationId, id });
     if (status === "approved" || status === "rejected") {
       step.status = "running";
       return asDecision((await readWholeApproval(shared.database, organizationId, id))!);
@@ -47,7 +47,33 @@ export async function askPerson(
       step.status = "running";
       throw WorkflowError.of("timeout", "nobody decided in time");
     }
-    await execution.waitForSignal(id, { until, person: true }, scope);
+    // A row that is not committed yet can't be late.
+    if (status === "open") await tellLate(execution, step);
+    await execution.waitForSignal(id, { until: nextTime(step.state), person: true }, scope);
+  }
+}
+
+/** The time of its reminder, its escalation or its expiry, whichever comes next. */
+function nextTime({ until, remindAt, escalate }: StepState): number | null {
+  const times = [until, remindAt, escalate?.at].filter((time) => time !== undefined);
+  return times.length > 0 ? Math.min(...times) : null;
+}
+
+/** Each once, also if the process is killed in between: the approval's row says what was done. */
+async function tellLate({ journal, shared }: Execution, step: JournalStep): Promise<void> {
+  const { surroundings } = shared;
+  const { organizationId } = journal.head;
+  const { approvalId, remindAt, escalate } = step.state;
+  const time = shared.clock.now();
+  if (remindAt !== undefined && remindAt <= time) {
+    await surroundings.remindApproval(organizationId, approvalId!);
+    step.state.remindAt = undefined;
+    journal.touch(step);
+  }
+  if (escalate !== undefined && escalate.at <= time) {
+    await surroundings.escalateApproval(organizationId, approvalId!, escalate.assignees);
+    step.state.escalate = undefined;
+    journal.touch(step);
   }
 }
 
@@ -62,7 +88,10 @@ async function open(
   const question = prepareApproval(values);
   const excluded = await peopleExcluded(execution, question);
   const now = execution.now();
-  if (question.timeout !== undefined) step.state.until = now + asDuration(question.timeout);
+  const { timeout, remindAfter, escalate } = question;
+  if (timeout !== undefined) step.state.until = now + asDuration(timeout);
+  if (remindAfter !== undefined) step.state.remindAt = now + asDuration(remindAfter);
+  if (escalate) step.state.escalate = { at: now + asDuration(escalate.after), assignees: escalate.assignees };
   step.state.approvalId = newId();
   step.input = values;
   step.status = "paused";
@@ -91,7 +120,7 @@ async function open(
     excluded: text(excluded),
     quorum: question.quorum,
     decisions: null,
-    due_at: step.state.until ?? null,
+    due_at: nextTime(step.state),
     escalated_at: null,
     reassignments: null,
     reminded_at: null,
@@ -103,9 +132,10 @@ async function open(
 /** Users who may not decide; null: nobody. Throws a `validation` error if too few people are left to decide. */
 async function peopleExcluded(
   execution: Execution,
-  { assignees, excludesStarter, quorum }: Question,
+  { assignees: named, excludesStarter, quorum, escalate }: Question,
 ): Promise<UserId[] | null> {
   if (!excludesStarter && quorum === 1) return null;
+  const assignees = named && [...named, ...(escalate?.assignees ?? [])];
   // The run's row, and that of the firing which started it, tell who did.
   const { journal, shared } = execution;
   if (excludesStarter && !journal.isStarted) await journal.started(execution.now());

@@ -21,6 +21,7 @@ test("what a definition asks is taken over, null is as if it were not there", ()
     assignees: null,
     excludesStarter: false,
     quorum: 1,
+    notifies: false,
   });
   expect(prepareApproval({ question: "Pay?", form: form({ type: "number", default: null }) }).form).toEqual(
     form({ type: "number" }),
@@ -34,6 +35,17 @@ test("an e-mail or a role as the assignee binds with the assignees, each once an
     "role:editor",
   ]);
   expect(asked({ assignee: "The finance team" })).toBeNull();
+});
+
+test("others who are asked later are named as the first are, and count for the quorum", () => {
+  const escalate = { after: "PT1H", assignees: ["Bob@example.org", "bob@example.org"] };
+  const asked = { question: "Pay?", assignees: ["ada@example.org"], escalate, remindAfter: { minutes: 5 }, quorum: 2 };
+  expect(prepareApproval(asked)).toMatchObject({
+    assignees: ["ada@example.org"],
+    escalate: { after: "PT1H", assignees: ["bob@example.org"] },
+    remindAfter: { minutes: 5 },
+  });
+  expect(() => prepareApproval({ ...asked, quorum: 3 })).toThrow(/only 2 are asked/);
 });
 
 test.each([

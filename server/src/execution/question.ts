@@ -20,13 +20,16 @@ export type Question = {
   notifies: boolean;
   /** A flat schema like that of an agent's form. */
   form?: JsonObject;
-  /** A duration of the DSL. */
+  /** Durations of the DSL. */
   timeout?: Json;
+  remindAfter?: Json;
+  /** Those who are asked as well, after so long. */
+  escalate?: { after: Json; assignees: string[] };
 };
 
 /** Makes the question from the evaluated `with`. Throws a `validation` error. */
 export function prepareApproval(values: JsonObject): Question {
-  const { question, context, assignee, form, timeout } = values;
+  const { question, context, assignee, form, timeout, remindAfter } = values;
   if (typeof question !== "string" || question.trim() === "")
     throw WorkflowError.of("validation", "`question` must be text");
   if (question.length > LIMITS.descriptionCharacters) {
@@ -44,6 +47,7 @@ export function prepareApproval(values: JsonObject): Question {
     ...askedOf(values),
     ...(isObject(form) ? { form: withDefaults(form) } : {}),
     ...(timeout === undefined ? {} : { timeout }),
+    ...(remindAfter === undefined ? {} : { remindAfter }),
   };
 }
 
@@ -62,20 +66,38 @@ function withDefaults(form: JsonObject): JsonObject {
 }
 
 /** Throws a `validation` error if there is nobody who could decide by what is written. */
-function askedOf(values: JsonObject): Pick<Question, "assignees" | "excludesStarter" | "quorum" | "notifies"> {
+function askedOf(
+  values: JsonObject,
+): Pick<Question, "assignees" | "excludesStarter" | "quorum" | "notifies" | "escalate"> {
   const { assignee, excludeStarter } = values;
   const one = typeof assignee === "string" && namesPeople(assignee) ? [tidyAssignee(assignee)] : [];
   const named = [...new Set([...one, ...assigneesOf(values["assignees"], "assignees")])];
   const quorum = values["quorum"] ?? 1;
-  if (named.length > LIMITS.approvalAssignees)
-    throw WorkflowError.of("validation", `an approval has at most ${LIMITS.approvalAssignees} assignees`);
+  const escalate = escalationOf(values["escalate"], named);
+  const all = new Set([...named, ...(escalate?.assignees ?? [])]);
+  if (all.size > LIMITS.approvalAssignees)
+    throw WorkflowError.of(
+      "validation",
+      `an approval has at most ${LIMITS.approvalAssignees} assignees, with those that it is escalated to`,
+    );
   if (typeof quorum !== "number" || !Number.isInteger(quorum) || quorum < 1 || quorum > LIMITS.approvalQuorum)
     throw WorkflowError.of("validation", `\`quorum\` must be a whole number from 1 to ${LIMITS.approvalQuorum}`);
-  if (named.length > 0 && named.length < quorum && !named.some(isRole))
-    throw WorkflowError.of("validation", `${quorum} have to approve, and only ${named.length} are asked`);
+  if (all.size > 0 && all.size < quorum && ![...all].some(isRole))
+    throw WorkflowError.of("validation", `${quorum} have to approve, and only ${all.size} are asked`);
   const assignees = named.length > 0 ? named : null;
   const notifies = values["notify"] === true;
-  return { assignees, excludesStarter: excludeStarter === true, quorum, notifies };
+  return { assignees, excludesStarter: excludeStarter === true, quorum, notifies, ...(escalate && { escalate }) };
+}
+
+function escalationOf(given: Json | undefined, named: readonly string[]): Question["escalate"] {
+  if (!isObject(given)) return undefined;
+  if (named.length === 0)
+    throw WorkflowError.of(
+      "validation",
+      "anyone may decide, so there is nobody to escalate it from: `assignees` is missing",
+    );
+  const assignees = [...new Set(assigneesOf(given["assignees"], "escalate.assignees"))];
+  return { after: given["after"] ?? null, assignees };
 }
 
 /** An empty list is a mistake, and so is null: anyone could decide. */

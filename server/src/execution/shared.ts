@@ -3,7 +3,7 @@ import type { Expressions } from "../expressions/expressions.ts";
 import type { ApiOperationName, ReadApiOperation } from "../definition/openapi/operation.ts";
 import type { Program } from "../definition/program.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { OrganizationId, RunId, UserId } from "../lib/ids.ts";
+import type { ApprovalId, OrganizationId, RunId, UserId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { DescribedTools, PinnedDescription } from "../lib/mcp/tool-description.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
@@ -74,6 +74,10 @@ export type Surroundings = {
     head: Head,
     asked: { assignees: readonly string[] | null; excludesStarter: boolean },
   ): Promise<{ excluded: UserId[]; deciders: number }>;
+  /** Tells those who are asked again, unless that was done or it is closed. Committed when it resolves. */
+  remindApproval(organizationId: OrganizationId, id: ApprovalId): Promise<void>;
+  /** Lets these decide as well, unless that was done or it is closed. Committed when it resolves. */
+  escalateApproval(organizationId: OrganizationId, id: ApprovalId, assignees: readonly string[]): Promise<void>;
   /** Payloads too large to come with the run. */
   readChildEnd(organizationId: OrganizationId, id: RunId, what: "output" | "error"): Promise<JsonText | undefined>;
 };

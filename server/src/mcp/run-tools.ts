@@ -219,7 +219,20 @@ async function listOpen(mcp: Mcp, call: Call, { runId }: JsonObject): Promise<To
 }
 
 async function shown(mcp: Mcp, call: Call, approval: Approval, person: Person | undefined): Promise<object> {
-  const { id, runId, question, assignee, assignees, quorum, decisions, reassignments, expiresAt, createdAt } = approval;
+  const {
+    id,
+    runId,
+    question,
+    assignee,
+    assignees,
+    quorum,
+    decisions,
+    reassignments,
+    expiresAt,
+    createdAt,
+    dueAt,
+    escalatedAt,
+  } = approval;
   const of = "approval";
   const kept = await readPayload(mcp, call, approval.form, { of, id, column: "form" });
   const toolCall = toolCallIn(kept?.value as JsonObject | undefined);
@@ -248,6 +261,8 @@ async function shown(mcp: Mcp, call: Call, approval: Approval, person: Person | 
     })),
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? null,
+    dueAt: dueAt?.toISOString() ?? null,
+    escalatedAt: escalatedAt?.toISOString() ?? null,
     canDecide: canDecide(approval, call.caller, person, mcp.runs.clock.now()),
   };
 }

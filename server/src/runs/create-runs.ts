@@ -10,6 +10,7 @@ import { createChangedRows } from "./handle/changed-rows.ts";
 import { createEstimates } from "./read/count-runs.ts";
 import { readForm, startChild } from "./children.ts";
 import { readPinnedOperation } from "../agents/pinned-operations.ts";
+import { escalateApproval, remindApproval } from "./late-approvals.ts";
 import { pinOperation } from "./pin-operation.ts";
 import { pinTools } from "./pin-tools.ts";
 import { whoDecides } from "./starters.ts";
@@ -138,6 +139,8 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
   readOperation: (head, name) => readPinnedOperation(room().agents, head, name),
   pinOperation: (...asked) => pinOperation(room(), ...asked),
   whoDecides: (head, asked) => whoDecides(room().database, head, asked),
+  remindApproval: (...asked) => remindApproval(room(), ...asked),
+  escalateApproval: (...asked) => escalateApproval(room(), ...asked),
   readChildEnd: async (organizationId, id, column) =>
     (await readPayloads(room(), organizationId, [{ of: "run", id, column }]))[0],
 });

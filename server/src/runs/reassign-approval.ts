@@ -2,17 +2,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { appendEvent, eventValues } from "../audit/record.ts";
 import { actorOf, whoOf, type Acting } from "../auth/caller.ts";
-import { assigneeProblem, DECIDING_ROLES, isRole, tidyAssignee } from "../definition/tasks/assignees.ts";
+import { assigneeProblem, isRole, tidyAssignee } from "../definition/tasks/assignees.ts";
 import { readWholeApproval } from "../execution/journal/read-approval.ts";
 import { APPROVAL_COLUMNS, approvalFromRow, type KeptReassignment } from "../execution/journal/read-rows.ts";
 import type { Approval, WholeApproval } from "../execution/run/run.ts";
 import { badInput, conflict, notFound, Refusal, refuseAny, type FieldProblem } from "../lib/errors.ts";
-import { encodeId, type ApprovalId, type OrganizationId, type UserId } from "../lib/ids.ts";
+import { encodeId, type ApprovalId, type UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { reached } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { tellApproval, type Runs } from "./handle/runs.ts";
 import { checkComment, lockApproval, lockAsked, tooLate } from "./lock-approval.ts";
+import { auditNames, readByEmail } from "./read/named-users.ts";
 import { mayOverride, type Person } from "./read/who-decides.ts";
 import { countDeciders } from "./starters.ts";
 
@@ -110,7 +111,7 @@ async function checkPeople(
   to: readonly string[],
 ): Promise<Map<string, UserId>> {
   const emails = to.filter((name) => !isRole(name));
-  const members = await readByEmail(query, organizationId, emails);
+  const members = await readByEmail(query, organizationId, to);
   const problems: FieldProblem[] = [];
   for (const [index, name] of to.entries()) {
     const path = `input.assignees.${index}`;
@@ -133,20 +134,6 @@ async function checkPeople(
   ]);
 }
 
-/** The members who may decide at all. */
-async function readByEmail(
-  query: Query,
-  organizationId: OrganizationId,
-  emails: readonly string[],
-): Promise<Map<string, UserId>> {
-  const rows = await query(
-    `select lower(u.email) as email, m.user_id from members m join users u on u.id = m.user_id
-      where m.organization_id = $1 and m.role = any ($2::text[]) and lower(u.email) = any ($3::text[])`,
-    [organizationId, DECIDING_ROLES, emails],
-  );
-  return new Map(rows.map((row) => [row["email"] as string, row["user_id"] as UserId]));
-}
-
 async function write(
   query: Query,
   caller: Acting,
@@ -156,14 +143,7 @@ async function write(
 ): Promise<Approval> {
   if (reassignments.length >= LIMITS.approvalReassignments)
     throw conflict("limit_reached", `an approval is reassigned at most ${LIMITS.approvalReassignments} times`);
-  const former = await readByEmail(
-    query,
-    organizationId,
-    (assignees ?? []).filter((name) => !isRole(name)),
-  );
-  // The audit has no e-mails, because nothing in it can be forgotten.
-  const written = (names: readonly string[], known: ReadonlyMap<string, UserId>): string[] =>
-    names.map((name) => (isRole(name) ? name : known.has(name) ? encodeId("user", known.get(name)!) : "unknown"));
+  const former = await readByEmail(query, organizationId, assignees ?? []);
   const { from, to, isOverride, at } = reassignment;
   const [row] = await query(
     `update approvals set assignees = $3::jsonb, reassignments = coalesce(reassignments, '[]') || $4::jsonb
@@ -178,8 +158,8 @@ async function write(
         subject: { kind: "approval", id },
         detail: {
           runId: encodeId("run", runId),
-          from: written(from, former),
-          to: written(to, users),
+          from: auditNames(from, former),
+          to: auditNames(to, users),
           ...(isOverride && { isOverride: true }),
         },
       }),

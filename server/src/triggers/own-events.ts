@@ -112,7 +112,7 @@ async function ofApproval(
     dueAt: dueAt?.toISOString() ?? null,
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? null,
-    ...(event === "approval.reassigned" && reassignmentAt(approval, at)),
+    ...((event === "approval.reassigned" || event === "approval.escalated") && reassignmentAt(approval, at)),
   };
   const origin = await originOfRun(triggers.database, organizationId, runId);
   // An approval may be passed on again and again, but is asked once.

@@ -16,7 +16,13 @@ type ReassignOptions = Options & { comment?: string };
 type DecideOptions = Options & { comment?: string; answer?: string };
 
 type Decision = { by: { name: string }; decision: string; comment: string | null; at: string; isOverride: boolean };
-type Reassignment = { by: { name: string }; to: string[]; comment: string | null; at: string; isOverride: boolean };
+type Reassignment = {
+  by: { kind: string; name: string };
+  to: string[];
+  comment: string | null;
+  at: string;
+  isOverride: boolean;
+};
 type Approval = { id: string; status: ApprovalStatus; question: string; createdAt: string };
 type WholeApproval = Approval & {
   context: Json;
@@ -27,6 +33,7 @@ type WholeApproval = Approval & {
   reassignments: Reassignment[];
   dueAt: string | null;
   escalatedAt: string | null;
+  remindedAt: string | null;
   expiresAt: string | null;
   decidedAt: string | null;
   decidedBy: { name: string } | null;
@@ -45,7 +52,7 @@ const LIST = `query ($filter: ApprovalFilter, $first: Int!) {
 }`;
 const SHOW = `query ($id: ID!) {
   approval(id: $id) {
-    ${FIELDS} context assignee assignees quorum dueAt escalatedAt canDecide decidedAt decidedBy { kind id name } comment answer
+    ${FIELDS} context assignee assignees quorum dueAt remindedAt escalatedAt canDecide decidedAt decidedBy { kind id name } comment answer
     decisions { by { kind id name } decision comment at isOverride }
     reassignments { by { kind id name } at from to comment isOverride } answerFields { ${FORM_FIELD} }
   }
@@ -128,6 +135,7 @@ async function show(line: CommandLine, id: string, options: Options): Promise<vo
     ["assignee", approval.assignees.length > 0 ? approval.assignees.join(", ") : approval.assignee],
     ["needs", approval.quorum > 1 ? `${approval.quorum} who approve` : null],
     ["due", approval.dueAt && minuteOf(approval.dueAt)],
+    ["reminded", approval.remindedAt && minuteOf(approval.remindedAt)],
     ["escalated", approval.escalatedAt && minuteOf(approval.escalatedAt)],
     ["decided", approval.decidedAt && minuteOf(approval.decidedAt)],
     ["by", approval.decidedBy && approval.decidedBy.name],
@@ -155,7 +163,8 @@ function sentenceOf({ by, decision, comment, at, isOverride }: Decision): string
 function reassignmentOf({ by, to, comment, at, isOverride }: Reassignment): string {
   const place = isOverride ? ", in place of others" : "";
   const why = comment === null ? "" : `: ${plainText(comment)}`;
-  return `${minuteOf(at)} ${plainText(by.name)} reassigned it to ${plainText(to.join(", "))}${place}${why}`;
+  const did = by.kind === "system" ? "escalated" : "reassigned";
+  return `${minuteOf(at)} ${plainText(by.name)} ${did} it to ${plainText(to.join(", "))}${place}${why}`;
 }
 
 async function reassign(

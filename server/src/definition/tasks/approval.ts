@@ -4,7 +4,7 @@ import { compileTemplate, type Template } from "../../expressions/template.ts";
 import { formRule } from "../rules/form-rules.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import type { SchemaObject } from "../schema/schema-walk.ts";
-import { boolean, fixed, ref, text, type Properties } from "../schema/schema-words.ts";
+import { boolean, fixed, object, ref, text, type Properties } from "../schema/schema-words.ts";
 import { isWhole, oneLineRule, templateRule } from "../rules/rules-expressions.ts";
 import { valueAt } from "../text/problem.ts";
 import { assigneeProblem, isRole, namesPeople, tidyAssignee } from "./assignees.ts";
@@ -33,6 +33,11 @@ export const ASKED: Properties = {
     "x-say": `write how many have to approve, from 1 to ${LIMITS.approvalQuorum}, or one expression that yields it`,
   },
   notify: { ...boolean, "x-value": "notify" },
+  remindAfter: ref("duration"),
+  escalate: {
+    ...object("escalate", { after: ref("duration"), assignees: ASSIGNEES }, ["after", "assignees"]),
+    "x-value": "escalation",
+  },
 };
 
 /** The linter's rules for their meanings. */
@@ -41,6 +46,7 @@ export const ASKED_RULES = {
   assignees: assigneesRule,
   approvalQuorum: quorumRule,
   notify: notifyRule,
+  escalation: escalationRule,
 };
 
 export const approvalTask = {
@@ -110,6 +116,16 @@ function notifyRule({ path, value }: Found, lint: Lint): void {
   const { assignee } = asked;
   if (typeof assignee === "string" && (assignee.includes("${") || namesPeople(assignee))) return;
   lint.report({ path, at: "value", message: "nobody is mailed: write in `assignees` who is asked" });
+}
+
+/** Others can join those who are asked. Anyone may decide what is for nobody: others would only be fewer. */
+function escalationRule({ path }: Found, lint: Lint): void {
+  const asked: Json = valueAt(lint.root, path.slice(0, -1)) ?? null;
+  if (!isObject(asked) || asked["assignees"] !== undefined) return;
+  const { assignee } = asked;
+  if (typeof assignee === "string" && (assignee.includes("${") || namesPeople(assignee))) return;
+  const message = "anyone may decide this, so there is nobody to escalate it from: write assignees beside it";
+  lint.report({ path, at: "key", message });
 }
 
 /** Where all who are asked are written as e-mails, it shows how many there are. */

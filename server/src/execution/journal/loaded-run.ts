@@ -111,6 +111,10 @@ export type StepState = {
   /** The events that a step which has listened took: no later one takes them again. */
   taken?: string[];
   approvalId?: ApprovalId;
+  /** When those who are asked are reminded, ms. Undefined afterwards. */
+  remindAt?: number | undefined;
+  /** Who is asked as well, and when, ms. Undefined afterwards. */
+  escalate?: { at: number; assignees: string[] } | undefined;
   /** The run that this step started, and whether it still waits for that run's end. */
   childId?: RunId;
   /** The agent to start, if expressions name it. */

@@ -111,7 +111,7 @@ export type GivenDecision = {
   isOverride: boolean;
 };
 
-/** Somebody passed it on. */
+/** Somebody passed it on; the service itself: it was escalated. */
 export type Reassignment = {
   by: Actor;
   at: Date;

@@ -77,9 +77,13 @@ function addDecision(builder: Builder, enums: Enums): void {
 
 function addReassignment(builder: Builder): void {
   builder.objectType("ApprovalReassignment", {
-    description: "Somebody passed an approval on to others.",
+    description: "Somebody passed an approval on to others, or the service itself escalated it.",
     fields: (t) => ({
-      by: t.expose("by", { scope: "inherited", type: "Actor", description: "Who did." }),
+      by: t.expose("by", {
+        scope: "inherited",
+        type: "Actor",
+        description: "Who did. Of the kind `system`: nobody had decided in time, and it was escalated.",
+      }),
       at: t.expose("at", { scope: "inherited", type: "DateTime", description: "When." }),
       from: t.field({
         scope: "inherited",
@@ -158,13 +162,19 @@ function addApproval(builder: Builder, enums: Enums): void {
         type: "DateTime",
         nullable: true,
         description:
-          "By when a decision is wanted: when it is reminded of, escalated or expires, whichever comes first. Null if none of them is set.",
+          "By when a decision is wanted: when it is first reminded of, escalated or expires, whichever comes first. It stays when that time is over. Null if none of them is set.",
       }),
       escalatedAt: t.expose("escalatedAt", {
         scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When it was escalated: others may decide it as well since then. Null if it was not.",
+      }),
+      remindedAt: t.expose("remindedAt", {
+        scope: "inherited",
+        type: "DateTime",
+        nullable: true,
+        description: "When those who are asked were reminded. Null if they were not.",
       }),
       form: t.field({
         scope: "runs:read",

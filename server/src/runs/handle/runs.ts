@@ -47,7 +47,12 @@ export type RunsOptions = {
 /** In the transaction that makes it true. Returns what is called after its commit. */
 export type ApprovalNews = (
   query: Query,
-  news: { organizationId: OrganizationId; event: "approval.reassigned"; subjectId: ApprovalId; at: Date },
+  news: {
+    organizationId: OrganizationId;
+    event: "approval.reminded" | "approval.escalated" | "approval.reassigned";
+    subjectId: ApprovalId;
+    at: Date;
+  },
 ) => Promise<() => void>;
 
 export type SlotFreed = (organizationId: OrganizationId, triggerId: TriggerId) => void;
