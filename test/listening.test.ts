@@ -47,7 +47,10 @@ describe("a run that listens to one event", () => {
     const id = await started(listen(`{one: {with: {type: ${type}, source: shop, data: {orderId: '\${ .n }'}}}}`), {
       n: 7,
     });
-    const { run } = await server.data(`{ run(id: "${id}") { status waitingFor { stepNumber until event } } }`);
+    const run = await eventually(async () => {
+      const { run: now } = await server.data(`{ run(id: "${id}") { status waitingFor { stepNumber until event } } }`);
+      return now.waitingFor.length > 0 && now;
+    });
     expect(run.waitingFor).toEqual([{ stepNumber: 1, until: null, event: type }]);
     expect(run.status).toBe("running");
     const { steps } = await readRun(server, id);
@@ -380,6 +383,40 @@ describe("kill -9", () => {
     await server.restart();
     await send(two, { n: 2 });
     expect(await outputOf(id)).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  test("a branch still hears what one beside it took that has ended", async () => {
+    const [common, own] = [newType(), newType()];
+    const id = await started(`
+do:
+  - both:
+      fork:
+        branches:
+          - hear: {listen: {to: {one: {with: {type: ${common}}}}}}
+          - late:
+              listen: {to: {any: [{with: {type: ${own}}}, {with: {type: ${common}}}], until: '\${ length == 2 }'}}
+              foreach: {do: [{pause: {wait: PT1H}}]}
+`);
+    await waiting(id, "late");
+    await send(own, { n: 1 });
+    await waiting(id, "pause");
+    await send(common, { n: 2 });
+    await eventually(async () => {
+      const { steps } = await readRun(server, id);
+      return steps.some(({ name, status }: Data) => name === "hear" && status === "completed");
+    });
+    await server.kill();
+    await server.restart();
+    await server.clock.advance(3_600_000);
+    const again = await eventually(async () => {
+      const { steps } = await readRun(server, id);
+      const pauses = steps.filter(({ name }: Data) => name === "pause");
+      return pauses.length === 2 && pauses;
+    });
+    expect(again.map(({ status }: Data) => status)).toEqual(["completed", "running"]);
+    await server.clock.advance(3_600_000);
+    const { output } = await until(server, id, ...ENDED);
+    expect(output).toEqual([[{ n: 2 }], [{ n: 1 }, { n: 2 }]]);
   });
 });
 

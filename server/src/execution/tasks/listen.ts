@@ -242,7 +242,8 @@ const isFull = (taken: readonly TakenEvent[], takes: Takes, count: number): bool
 function takenBefore(steps: Iterable<JournalStep>, own: JournalStep): Set<string> {
   const taken = new Set<string>();
   for (const { state, finishedAt, number } of steps) {
-    if (number === own.number || finishedAt === null) continue;
+    // A branch beside it also hears what it hears, and may have ended long before it looks again.
+    if (number >= own.number || finishedAt === null || finishedAt > own.startedAt) continue;
     for (const id of state.taken ?? []) taken.add(id);
     if (state.listening) for (const { id } of [...state.listening.taken, ...state.listening.ended]) taken.add(id);
   }

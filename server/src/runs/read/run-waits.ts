@@ -19,7 +19,7 @@ const RUNS_AT_ONCE = 10;
  * Running steps of these kinds wait if their state says until when, or that they await a child. Others' states are not
  * read: those of loops have their items in them.
  */
-/** Steps that listen. The events that they have taken are in their state, which is not read: PostgreSQL refuses some texts in it. */
+/** Steps that listen, once their input says to what. The events that they have taken are in their state, which is not read: PostgreSQL refuses some texts in it. */
 const LISTENS = isOneOf(kindsThatWaitFor("event"));
 const MAY_WAIT = isOneOf([...kindsThatWaitFor("time"), ...kindsThatWaitFor("child"), ...TRIED]);
 
@@ -41,7 +41,8 @@ export async function listWaits(
          from unnest($2::uuid[]) as wanted (id) cross join lateral (
            select number, state, kind, input from steps_${month}
             where run_id = wanted.id and organization_id = $1 and status in ('running', 'paused') and case
-              when status = 'paused' or ${LISTENS} then true
+              when status = 'paused' then true
+              when ${LISTENS} then input is not null
               when ${MAY_WAIT} then coalesce(state ->> 'until', state ->> 'awaits') is not null end
             order by number limit $3) as waiting
         order by wanted.id, number`,
