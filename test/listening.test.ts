@@ -21,10 +21,13 @@ const send = async (event: string, data: object = {}, more: object = {}): Promis
   return answer.data.publishEvent.id;
 };
 const listen = (to: string, more = ""): string => `do: [{hear: {listen: {to: ${to}${more}}}}]`;
+/** A step that listens is waiting once its input says to what: the service's own events are kept from then on. */
 const waiting = (id: string, step = "hear"): Promise<Data> =>
   eventually(async () => {
     const run = await readRun(server, id);
-    return run["steps"].some(({ name, status }: Data) => name === step && status === "running") && run;
+    const isWaiting = ({ name, status, kind, input }: Data): boolean =>
+      name === step && status === "running" && (kind !== "listen" || input !== null);
+    return run["steps"].some(isWaiting) && run;
   });
 const started = async (body: string, input: object = {}): Promise<string> => {
   const id = await start(server, await agentOf(server, body), input);

@@ -50,7 +50,7 @@ document:
 do: [{done: {set: {ok: true}}}]
 `;
 
-/** A screen's requests, besides the frame's own, and the check of a text that is written. An agent's page asks for the agent and for its tab. */
+/** A screen's requests, besides the frame's own, and the check of a text that is written. An agent's page asks for the agent and for its tab, that of triggers for the members who may get mails, too. */
 type Screen = [path: () => string, shows: string, requests: number];
 /** One of each kind: a list, a run and what is opened in it, a form, and pages of two parts. */
 const TELLING: Screen[] = [
@@ -59,7 +59,7 @@ const TELLING: Screen[] = [
   [() => "/describe", "What should it do?", 1],
   [() => "/settings/members", "Create invite link", 2],
   [() => "/agents/new", "A definition says", 0],
-  [() => `/agents/${agentId}?tab=triggers`, "At 08:11, UTC", 2],
+  [() => `/agents/${agentId}?tab=triggers`, "At 08:11, UTC", 3],
 ];
 const OTHERS: Screen[] = [
   [() => "/agents", "Greeter", 1],

@@ -179,7 +179,7 @@ test("the numbers of steps of ten runs are one statement; so are their waits", a
   );
   expect(waits.map((list) => list.length)).toEqual(runIds.map((_, index) => index + 1));
   expect(waits.at(-1)).toEqual(
-    runIds.map((_, index) => ({ stepNumber: 10 * (index + 1), until: new Date(UNTIL), approvalId: null })),
+    runIds.map((_, index) => ({ stepNumber: 10 * (index + 1), until: new Date(UNTIL), approvalId: null, events: [] })),
   );
 });
 
