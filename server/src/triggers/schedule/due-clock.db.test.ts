@@ -322,6 +322,8 @@ test("a look costs what is due, however many organizations have triggers that ar
   await database.transaction(async (query) => {
     // Their organizations need not be there.
     await query("set local session_replication_role = replica");
+    // Nor is this a request, which has seconds.
+    await query("set local statement_timeout = 0");
     await query(
       `insert into triggers (organization_id, id, project_id, agent_id, name, type, status, configuration, policy,
           next_due_at, wakes_at, created_by_kind, created_at, updated_at)
