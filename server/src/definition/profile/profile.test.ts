@@ -17,7 +17,7 @@ import { SchemaWalk } from "../schema/schema-walk.ts";
 function acceptedByTheSdk(definition: unknown): true | string {
   const { document, ...rest } = withoutArguments(definition as Json) as { document: object };
   try {
-    const whole = withSources(rest) as object;
+    const whole = withParameters(withSources(rest)) as object;
     validate("Workflow", { document: { ...document, dsl: "1.0.3" }, ...whole } as never);
     validate("Workflow", { document: { ...document, dsl: "1.0.3" }, ...(eachAsFor(whole as Json) as object) } as never);
     return true;
@@ -46,6 +46,16 @@ function withSources(value: Json): Json {
   const given = all["with"];
   const isEvent = isObject(given) && "type" in given && !("call" in all);
   return isEvent ? { ...all, with: { ...given, source: "https://example.com/source" } } : all;
+}
+
+/** Parameters of an operation may be one expression here, as headers and a query may be; the DSL's schema has an object alone. */
+function withParameters(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withParameters);
+  if (isScalar(value)) return value;
+  const all = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withParameters(inner)]));
+  const given = all["with"];
+  const isExpression = all["call"] === "openapi" && isObject(given) && typeof given["parameters"] === "string";
+  return isExpression ? { ...all, with: { ...given, parameters: {} } } : all;
 }
 
 /** To the SDK the arguments of a call of the catalogue are any data; as a loop it looks at the tasks in them. */
