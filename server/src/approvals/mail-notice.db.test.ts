@@ -1,14 +1,12 @@
 /** A notice becomes mails: who is mailed, how many, and once. On a real database; nothing is sent. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { openAuth, quiet, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
+import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import type { UntoldNotice } from "../events/outbox-store.ts";
 import { outboxPart } from "../events/outbox.ts";
 import { newId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { parseSmtpUrl, type SmtpServer } from "../lib/mail/smtp-server.ts";
-import { createMail } from "../mail/mail.ts";
-import { MAIL_RECIPIENTS_PER_DAY } from "../rates/plans.ts";
+import { openMail, UNANSWERED } from "../mail/mail.testsuite.ts";
 import { cancelRun } from "../runs/cancel-run.ts";
 import { openRuns, type TestRuns } from "../runs/runs.testsuite.ts";
 import { startRun } from "../runs/start-run.ts";
@@ -26,15 +24,7 @@ beforeAll(async () => {
   const outbox = outboxPart({ isHeard: () => false, look: () => {} }, true);
   opened = stack.use(await openRuns(database, { parts: { guards: [], followers: [outbox] } }));
   const auth: TestAuth = stack.use(openAuth(database));
-  const mail = createMail({
-    database,
-    clock: auth.clock,
-    log: quiet,
-    random: () => 1,
-    own: { server: parseSmtpUrl("smtp://127.0.0.1:1") as SmtpServer, from: { name: "", address: "a@example.org" } },
-    derive: () => Buffer.alloc(32, 1),
-    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
-  });
+  const mail = openMail(auth, UNANSWERED);
   approvals = { runs: opened.runs, auth, mail, linkKey: Buffer.alloc(32, 2), url: "https://agents.example.org" };
   await database.query("update organizations set plan = 'enterprise' where id = $1", [opened.caller.organizationId]);
 });

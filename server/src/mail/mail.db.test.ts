@@ -2,22 +2,15 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { headerOf, reply, startSmtp, type Smtp } from "../../../test/smtp.ts";
 import { eventually } from "../../../test/client.ts";
-import {
-  makeOwner,
-  openAuth,
-  quiet,
-  startDatabases,
-  type Databases,
-  type TestAuth,
-} from "../auth/handle/auth.testsuite.ts";
+import { makeOwner, openAuth, startDatabases, type Databases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { parseSmtpUrl } from "../lib/mail/smtp-server.ts";
 import { MAIL_RECIPIENTS_PER_DAY } from "../rates/plans.ts";
 import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
 import { listMails } from "./list-mails.ts";
-import { createMail, type Mail } from "./mail.ts";
+import type { Mail } from "./mail.ts";
+import { openMail } from "./mail.testsuite.ts";
 import { queueMail, type QueuedMail } from "./queue-mail.ts";
 import { takeRecipients } from "./recipients.ts";
 import { createSendNow } from "./send-now.ts";
@@ -45,19 +38,7 @@ afterEach(async () => {
   await database.query("delete from mails where organization_id is not null");
 });
 
-function mailTo(url: string | undefined): Mail {
-  const server = url === undefined ? undefined : parseSmtpUrl(url);
-  if (typeof server === "string") throw new Error(server);
-  return createMail({
-    database,
-    clock: auth.clock,
-    log: quiet,
-    random: () => 1,
-    own: server && { server, from: { name: "", address: "agents@example.org" } },
-    derive: (purpose) => Buffer.alloc(32, purpose),
-    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
-  });
-}
+const mailTo = (url: string | undefined): Mail => openMail(auth, url);
 
 const organization = async (plan: Plan = "enterprise"): Promise<OrganizationId> => {
   const { organizationId } = (await makeOwner(auth)).caller;

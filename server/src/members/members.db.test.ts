@@ -1,9 +1,9 @@
 /** Facts that cannot be asked over the wire: the maximum of members, and an invitation's columns. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeOwner, openAuth, PASSWORD, quiet, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
+import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { createMail } from "../mail/mail.ts";
+import { openMail, UNANSWERED } from "../mail/mail.testsuite.ts";
 import { MAIL_RECIPIENTS_PER_DAY } from "../rates/plans.ts";
 import type { Database } from "../storage/database.ts";
 import { authenticate } from "../auth/admission/authenticate.ts";
@@ -36,23 +36,12 @@ beforeAll(async () => {
   auth = stack.use(openAuth(database));
   members = createMembers({
     auth,
-    mail: mailBy(undefined),
+    mail: openMail(auth, undefined),
     url: "https://agents.example.org",
     derive: () => Buffer.alloc(32, 7),
   });
 });
 afterAll(() => stack.disposeAsync());
-
-const mailBy = (own: Parameters<typeof createMail>[0]["own"]): Members["mail"] =>
-  createMail({
-    database,
-    clock: auth.clock,
-    log: quiet,
-    random: Math.random,
-    own,
-    derive: () => Buffer.alloc(32),
-    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
-  });
 
 /** The owner of another organization, by a session. */
 async function signedIn(): Promise<Acting> {
@@ -256,16 +245,12 @@ test("a key that was revoked a moment ago changes nobody, though the process doe
 });
 
 describe("the mail of an invitation", () => {
-  const server = { host: "127.0.0.1", port: 25, tls: "none", user: undefined, password: undefined } as const;
   const invite = (by: Members, caller: Acting, email: string) => inviteMember(by, caller, { email, role: "viewer" });
   const queuedFor = async (email: string): Promise<number> =>
     (await database.query("select from mails where organization_id is not null and recipient = $1", [email])).length;
 
   test("is queued with the invitation, and not beyond the plan's recipients of the day", async () => {
-    const mailing: Members = {
-      ...members,
-      mail: mailBy({ server, from: { name: "", address: "agents@example.org" } }),
-    };
+    const mailing: Members = { ...members, mail: openMail(auth, UNANSWERED) };
     const { caller } = await makeOwner(auth);
     const { organizationId } = caller;
     await database.query("update organizations set plan = 'free' where id = $1", [organizationId]);
@@ -283,10 +268,7 @@ describe("the mail of an invitation", () => {
   test("is not queued without SMTP_URL, nor when the invitation is refused", async () => {
     const { caller, email } = await makeOwner(auth);
     expect(await invite(members, caller, "unset@mailed.example.org")).toMatchObject({ isMailed: false });
-    const mailing: Members = {
-      ...members,
-      mail: mailBy({ server, from: { name: "", address: "agents@example.org" } }),
-    };
+    const mailing: Members = { ...members, mail: openMail(auth, UNANSWERED) };
     await expect(invite(mailing, caller, email)).rejects.toMatchObject({ code: "CONFLICT" });
     expect([await queuedFor("unset@mailed.example.org"), await queuedFor(email)]).toEqual([0, 0]);
   });

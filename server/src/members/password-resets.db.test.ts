@@ -1,15 +1,15 @@
 /** Forgotten passwords: what cannot be asked over the wire. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { makeOwner, openAuth, PASSWORD, quiet, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
+import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { changePassword } from "../auth/accounts/change-password.ts";
 import { authenticate } from "../auth/admission/authenticate.ts";
 import { login, openSession } from "../auth/sessions/login.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { openText } from "../lib/sealing/seal.ts";
-import { createMail, type Mail } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
+import { openMail, UNANSWERED } from "../mail/mail.testsuite.ts";
 import { subjectOf } from "../mail/outbox-store.ts";
-import { MAIL_RECIPIENTS_PER_DAY } from "../rates/plans.ts";
 import type { Database } from "../storage/database.ts";
 import { createMembers, type Members } from "./members.ts";
 import { requestPasswordReset } from "./request-password-reset.ts";
@@ -27,16 +27,7 @@ beforeAll(async () => {
   const databases = stack.use(await startDatabases());
   database = stack.use(await databases.open());
   auth = stack.use(openAuth(database));
-  const server = { host: "127.0.0.1", port: 25, tls: "none", user: undefined, password: undefined } as const;
-  mail = createMail({
-    database,
-    clock: auth.clock,
-    log: quiet,
-    random: Math.random,
-    own: { server, from: { name: "", address: "agents@example.org" } },
-    derive: () => Buffer.alloc(32),
-    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
-  });
+  mail = openMail(auth, UNANSWERED);
   members = stack.use(
     createMembers({ auth, mail, url: "https://agents.example.org", derive: (purpose) => Buffer.alloc(32, purpose) }),
   );

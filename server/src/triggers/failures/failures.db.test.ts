@@ -4,7 +4,6 @@ import { eventually } from "../../../../test/client.ts";
 import {
   makeOwner,
   openAuth,
-  quiet,
   startDatabases,
   type TestAuth,
   type TestOwner,
@@ -12,9 +11,9 @@ import {
 import { newId, type AgentId, type RunId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { openText } from "../../lib/sealing/seal.ts";
-import { createMail, type Mail } from "../../mail/mail.ts";
+import type { Mail } from "../../mail/mail.ts";
+import { openMail, UNANSWERED } from "../../mail/mail.testsuite.ts";
 import { subjectOf } from "../../mail/outbox-store.ts";
-import { MAIL_RECIPIENTS_PER_DAY } from "../../rates/plans.ts";
 import type { Database } from "../../storage/database.ts";
 import { mailFailures } from "./mail-failures.ts";
 import { setFailureMails } from "./set-failure-mails.ts";
@@ -28,16 +27,7 @@ beforeAll(async () => {
   const databases = stack.use(await startDatabases());
   database = stack.use(await databases.open());
   auth = stack.use(openAuth(database));
-  const server = { host: "127.0.0.1", port: 25, tls: "none", user: undefined, password: undefined } as const;
-  mail = createMail({
-    database,
-    clock: auth.clock,
-    log: quiet,
-    random: Math.random,
-    own: { server, from: { name: "", address: "agents@example.org" } },
-    derive: () => Buffer.alloc(32),
-    recipientsPerDay: MAIL_RECIPIENTS_PER_DAY,
-  });
+  mail = openMail(auth, UNANSWERED);
 });
 afterAll(() => stack.disposeAsync());
 afterEach(async () => {
