@@ -56,7 +56,8 @@ export async function authenticate(
   return sessionCaller(auth, token);
 }
 
-function bearerOf(header: string): string | undefined {
+/** The token of an Authorization header; undefined if it is none of ours. */
+export function bearerOf(header: string): string | undefined {
   if (header.length > LIMITS.credentialCharacters) return undefined;
   return /^Bearer +([\w.~+/-]+=*) *$/i.exec(header)?.[1];
 }

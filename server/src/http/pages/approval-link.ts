@@ -9,6 +9,7 @@ import { isObject, type Json } from "../../lib/json/json.ts";
 import { countRequest, type Rates } from "../../rates/rates.ts";
 import type { Decision } from "../../runs/decide-approval.ts";
 import type { Admission } from "../admission/admission.ts";
+import { bearerOf } from "../../auth/admission/authenticate.ts";
 import { checkContentType, JSON_BODY, parseJsonBody } from "../body-format.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
 import { readBody } from "../connections/read-body.ts";
@@ -23,16 +24,14 @@ type LinkOptions = {
   clientAddress: (request: Exchange["request"]) => string;
 };
 
-const BEARER = /^Bearer (\S+)$/i;
-
 /**
- * From here on the connection counts as the organization's, and the request as one of the person's. Throws NOT_FOUND in the same words
+ * The connection then counts as the organization's, and the request as one of the person's. Throws NOT_FOUND in the same words
  * for every link that is not good.
  */
 export async function admitByLink(options: LinkOptions, exchange: Exchange): Promise<OpenedLink> {
   const { request } = exchange;
   const { approvals, admission, rates, clientAddress } = options;
-  const [, token] = BEARER.exec(request.headers.authorization ?? "") ?? [];
+  const token = bearerOf(request.headers.authorization ?? "");
   if (token === undefined) throw notFound("Link");
   const from = { address: clientAddress(request), userAgent: userAgentOf(request) };
   const link = await openLink(approvals, token, from);
