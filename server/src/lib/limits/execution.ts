@@ -38,7 +38,8 @@ export const EXECUTION = {
   },
   approvalAssignees: {
     value: 20,
-    bounds: "e-mails and roles that an approval is assigned to, with those that it is escalated to",
+    bounds:
+      "e-mails and roles that an approval is assigned to, with those that it is escalated to; and those that it is reassigned to",
     test: ["test/approvals-bind.test.ts", "an approval has 20 assignees and a quorum of 10, and not one more"],
   },
   approvalMails: {
