@@ -1,7 +1,7 @@
 /** The pages with a recipe for each thing that an agent can do, against the services of examples/automations: what a reader pastes works. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startServices, type Services } from "../examples/automations/loopback.ts";
-import { startTestServer, type TestServer } from "./client.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { blocksOf, commandsOf, Reader } from "./docs-reader.ts";
 
 const PAGES = ["secrets", "openapi", "functions", "scripts", "approvals", "mail", "events"];
@@ -37,5 +37,9 @@ test.for(PAGES)("the recipe of docs/%s.md works", async (page) => {
         expect(output, `docs/${page}.md:${block.line}`).not.toMatch(/"errors"|^autograph: |^bash: |^curl: |rror:/m);
       }
     }
+  }
+  if (page === "approvals") {
+    const question = `Release 1.6.0? ${server.url}/approvals?open=approval_`;
+    await eventually(async () => services.state.said.some((text) => text.startsWith(question)));
   }
 });
