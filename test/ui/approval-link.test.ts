@@ -104,11 +104,11 @@ test("others see what was decided before them, and who decides last is told what
   await page.getByText("One more approval is needed.").waitFor();
   await page.goto("about:blank");
   await page.goto(await linkOf(bob));
-  await page.getByText("Others have approved with this answer").waitFor();
+  await page.getByText("Others have approved this answer").waitFor();
   expect(await page.getByRole("spinbutton").count()).toBe(0);
   await page.getByLabel("Comment").fill("too much");
   await page.getByRole("button", { name: "Reject" }).click();
-  await page.getByText("The run is told so.").waitFor();
+  await page.getByText("The run knows.").waitFor();
   await page.getByText("“too much”").waitFor();
   await page.goto("about:blank");
   await page.goto(`${server.url}/#approval=apl_${"A".repeat(64)}`);

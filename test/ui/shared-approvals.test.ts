@@ -142,7 +142,7 @@ test("two have to approve: what the first said is there at once, and the second 
   const decisions = bobs.getByRole("list", { name: "Decisions" });
   await decisions.getByText("“fine by me”").waitFor();
   await decisions.getByText("Anna").waitFor();
-  await bobs.getByText("Others have approved with this answer").waitFor();
+  await bobs.getByText("Others have approved this answer").waitFor();
   await bobs.getByText("Travel").waitFor();
   expect(await bobs.getByLabel("Cost centre").count()).toBe(0);
   await expectEachLook(asBob.page, "half approved");
@@ -302,7 +302,7 @@ test("whoever started the run may not decide it, and is told so", async () => {
   );
   await until(server, runAgent.id, "paused");
   await asAnna.go(`/runs/${runAgent.id}`);
-  await ofRun(asAnna.page, "Started by me?").getByText("Who started the run may not decide it").waitFor();
+  await ofRun(asAnna.page, "Started by me?").getByText("You started the run, so you may not decide it").waitFor();
 });
 
 test("as many assignees as there may be, with long names, take little room until somebody wants to see them all", async () => {

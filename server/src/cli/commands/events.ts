@@ -30,7 +30,7 @@ const CAME = `query ($id: ID!) { event(id: $id) {
 } }`;
 
 export function addEvents(program: Command, line: CommandLine): void {
-  const event = program.command("event").alias("events").description("Events that start runs of agents.");
+  const event = program.command("event").alias("events").description("Events that start and wake runs of agents.");
   addApiOptions(addCommand(event, "send <source> <event>", "Publish an event, and say what came of it."))
     .requiredOption("--id <id>", "what its source calls it: sent again with this id, it is the same event")
     .option("--data <json>", "what is known of it, as a JSON object")

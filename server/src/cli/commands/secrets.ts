@@ -27,7 +27,7 @@ const SET = `mutation ($input: SetSecretInput!) { setSecret(input: $input) { ${F
 const DELETE = `mutation ($input: DeleteSecretInput!) { deleteSecret(input: $input) { ${FIELDS} } }`;
 
 export function addSecrets(program: Command, line: CommandLine): void {
-  const secrets = program.command("secrets").description("Secrets of projects, which agents use to authenticate.");
+  const secrets = program.command("secrets").description("Secrets of projects, for the calls of agents.");
   addApiOptions(addFirst(addCommand(secrets, "list", "Secrets, newest first, without their values.")))
     .option("--project <project>", "only those of this project, by handle or id")
     .action((options: Options & { first: number; project?: string }) => list(line, options));

@@ -279,7 +279,7 @@ function useFocusOnKept(card: FormProps["card"], kept: Made | undefined): void {
 
 const AnswerOfOthers = ({ value }: { value: Json }) => (
   <div>
-    <p className="dim">Others have approved with this answer, and so do you.</p>
+    <p className="dim">Others have approved this answer, and you approve the same.</p>
     <JsonTable value={value} />
   </div>
 );

@@ -66,5 +66,5 @@ export function whyNot(approval: Approval, me: Me): string {
     return "It can no longer be decided.";
   if (approval.assignees.length > 0 && !isAssigned(approval, me))
     return `You are not assigned: ${assigneesText(approval.assignees, 5)} may decide it, and so may owners and admins in their place.`;
-  return "Who started the run may not decide it, and that is you.";
+  return "You started the run, so you may not decide it.";
 }

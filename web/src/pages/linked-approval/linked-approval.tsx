@@ -114,7 +114,7 @@ function Result({ approval }: { approval: Approval }) {
 
 const FOLLOWS: Record<Exclude<Approval["status"], "open">, string> = {
   approved: "The run goes on. There is nothing left to do here.",
-  rejected: "The run is told so. There is nothing left to do here.",
+  rejected: "The run knows. There is nothing left to do here.",
   expired: "Nobody decided in time. There is nothing left to do here.",
   withdrawn: "The run has ended, and nobody has to decide any longer.",
 };
@@ -154,7 +154,7 @@ function DecisionForm({ approval, token, onDecided }: AskedProps) {
         <>
           {isAnswered && answer !== null && (
             <div>
-              <p className="dim">Others have approved with this answer, and so do you.</p>
+              <p className="dim">Others have approved this answer, and you approve the same.</p>
               <JsonTable value={answer} />
             </div>
           )}

@@ -38,7 +38,7 @@ export function ForgottenPassword() {
       </Done>
     );
   return (
-    <Entrance title="Forgotten password" lead="A link to set a new one is mailed to you.">
+    <Entrance title="Forgotten password" lead="The server mails you a link to set a new one.">
       <CredentialsForm fields={[EMAIL]} verb="Send link" send={send} />
       <BackToSignIn />
     </Entrance>
@@ -47,7 +47,7 @@ export function ForgottenPassword() {
 
 const NoMail = ({ email }: { email: string }) => (
   <Entrance title="This server sends no mail">
-    <p role="status">Ask whoever runs it for a new password. This command, beside the server, makes one:</p>
+    <p role="status">Ask its operator for a new password. This command, beside the server, makes one:</p>
     <ToCopy text={`npx autograph user reset-password ${email}`} label="Copy the command" />
     <BackToSignIn />
   </Entrance>
@@ -71,7 +71,7 @@ export function NewPassword({ token }: { token: string }) {
   if (isVoid)
     return (
       <Entrance title="This link cannot be used">
-        <p role="alert">It was used, is older than an hour, or is not whole.</p>
+        <p role="alert">It has been used, is older than an hour, or is incomplete.</p>
         <Link to="/reset-password" className="link">
           Ask for another link
         </Link>

@@ -93,7 +93,10 @@ function SecretList({ caller, asked, readAgain, base, after, said, onSay, onOpen
   return (
     <div className={classes["part"]}>
       <div className={classes["head"]}>
-        <p>What agents authenticate with. Values are encrypted, and nobody can read them back.</p>
+        <p>
+          Passwords, keys and secret addresses for the calls of agents. Values are encrypted, and nobody can read them
+          back.
+        </p>
         {secrets && count !== 0 && <Button onClick={() => onOpen()}>Set a secret</Button>}
       </div>
       <div role="status">{said && <p>{said}</p>}</div>
