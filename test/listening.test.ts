@@ -1,4 +1,5 @@
 /** `listen` and `emit` over the wire: what a run hears, from when on, and what becomes of it. */
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";
@@ -123,6 +124,17 @@ describe("a run that listens to one event", () => {
     expect(await outputOf(ids[0]!)).toEqual([{ orderId: "a" }]);
     expect(await readRun(server, ids[2]!)).toMatchObject({ status: "running" });
     await server.data(CANCEL, { id: ids[2] });
+  });
+
+  test("is found, however long the path is of the value that it asks for", async () => {
+    const type = newType();
+    // Text that PostgreSQL can't compress, in an index of at most 2,704 bytes a row.
+    const field = Array.from({ length: 100 }, (_, n) => createHash("sha256").update(`${n}`).digest("hex")).join("");
+    const correlate = `{order: {from: .x${field}, expect: '\${ 7 }'}}`;
+    const id = await started(listen(`{one: {with: {type: ${type}}, correlate: ${correlate}}}`));
+    await send(type, { [`x${field}`]: 8 });
+    await send(type, { [`x${field}`]: 7 });
+    expect(await outputOf(id)).toEqual([{ [`x${field}`]: 7 }]);
   });
 
   test("is not told twice of an event that is published again", async () => {

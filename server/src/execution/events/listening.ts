@@ -2,7 +2,7 @@
 import type { EventFilter } from "../../definition/tasks/listen.ts";
 import { fieldsOf } from "../../definition/tasks/listen.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { hashOfKey, type KeyPath } from "../../lib/events/event-key.ts";
+import { hashOfKey, isKeyPath, type KeyPath } from "../../lib/events/event-key.ts";
 import { checkFilter, compileFilter, Fields, unmatched, type Filter } from "../../lib/events/event-filter.ts";
 import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -43,10 +43,11 @@ function keyIn(value: JsonObject, { correlations }: EventFilter): { path: KeyPat
   const expected = value["expect"];
   for (const { name, path } of correlations) {
     const known = isObject(expected) ? expected[name] : undefined;
-    if (path && known !== undefined && known !== null && isScalar(known)) return { path, value: known };
+    if (path && isKeyPath(path) && known !== undefined && known !== null && isScalar(known))
+      return { path, value: known };
   }
   for (const [field, values] of Object.entries(fieldsIn(value) ?? {}))
-    if (Array.isArray(values) && values.length === 1) return { path: field, value: values[0]! };
+    if (isKeyPath(field) && Array.isArray(values) && values.length === 1) return { path: field, value: values[0]! };
   return undefined;
 }
 
