@@ -3,7 +3,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import { deleteEvents } from "../events/event-store.ts";
 import { deleteSignals } from "../runs/signal-store.ts";
-import { forgetListened } from "./listening/listening-store.ts";
+import { deleteUnheard, forgetListened } from "./listening/listening-store.ts";
 import { deleteFirings } from "./store/firing-store.ts";
 import { deleteReplacedTokens } from "./webhooks/token-store.ts";
 import type { Triggers } from "./triggers.ts";
@@ -14,7 +14,10 @@ const AT_ONCE = 500;
 /** Rows of a few bytes. */
 const SMALL_AT_ONCE = 10_000;
 
-/** Deletes old firings, events and signals of all organizations, with what came with them, and tokens that were replaced. */
+/**
+ * Deletes old firings, events and signals of all organizations, with what came with them, tokens that were replaced, and what steps heard
+ * as they ended.
+ */
 export async function forgetOld(
   { database, clock }: Pick<Triggers, "database" | "clock">,
   goesOn = (): boolean => true,
@@ -27,13 +30,14 @@ export async function forgetOld(
     after = gone.at(-1) ?? after;
     return gone.length;
   };
+  const many = async (small: Promise<number>): Promise<number> => ((await small) === SMALL_AT_ONCE ? AT_ONCE : 0);
   const each = [
     () => deleteFirings(database, before(LIMITS.firingDays), AT_ONCE),
     forgetEvents,
     () => deleteSignals(database, before(LIMITS.eventDays), AT_ONCE),
     () => deleteReplacedTokens(database, clock.now(), AT_ONCE),
-    async () =>
-      (await forgetListened(database, before(LIMITS.listenedDays), SMALL_AT_ONCE)) === SMALL_AT_ONCE ? AT_ONCE : 0,
+    () => many(forgetListened(database, before(LIMITS.listenedDays), SMALL_AT_ONCE)),
+    () => many(deleteUnheard(database, SMALL_AT_ONCE)),
   ];
   for (const forget of each) {
     let gone: number;

@@ -301,6 +301,39 @@ test("at most 100,000 kinds of event are listened to, and one is forgotten after
   expect(await known()).toBe(0);
 });
 
+test("what a step was told of while it ended is deleted, and what waits for one that listens stays", async () => {
+  const { organizationId } = resting.caller;
+  const head = await restingRun();
+  await database.query(
+    `insert into listeners (organization_id, run_id, step_number, place, project_id, agent_id, key)
+     values ($1, $2, 2, 0, $3, $4, '\\x00')`,
+    [organizationId, head.id, head.projectId, head.agentId],
+  );
+  await database.query(
+    "insert into heard_events select $1, $2, step, gen_random_uuid() from unnest(array[1, 2]) step",
+    [organizationId, head.id],
+  );
+  await forgetOld(triggers);
+  expect((await door.heard(head)).map(({ step }) => step)).toEqual([2]);
+});
+
+test("at most 1,000 places of one type of event are looked at", async () => {
+  const { organizationId } = resting.caller;
+  await database.query(
+    `insert into listened (organization_id, event, path, since, used_at)
+     select $1, 'places', to_json('field ' || number), $3, $3 from generate_series(1, $2::int) number`,
+    [organizationId, LIMITS.placesListened - 1, new Date(clock.now())],
+  );
+  await door.expect(organizationId, [{ type: "places", path: "one" }]);
+  await expect(door.expect(organizationId, [{ type: "places", path: "two" }])).rejects.toMatchObject({
+    fields: { detail: expect.stringContaining("by at most 1000 places") },
+  });
+  await door.expect(organizationId, [
+    { type: "places", path: "field 1" },
+    { type: "another", path: "two" },
+  ]);
+});
+
 const WAITING = scaled({ whole: 100_000, part: 5_000 });
 test("an event that ten of 100,000 waiting runs want is told to these within 100 ms", async () => {
   const { organizationId } = resting.caller;

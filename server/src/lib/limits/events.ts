@@ -83,6 +83,12 @@ export const EVENTS = {
     beyond: "the error `limit`",
     test: [LISTENING_DB, "at most 100,000 kinds of event"],
   },
+  placesListened: {
+    value: 1_000,
+    bounds: "places among these in the data of one type of event: each event of the type is looked at there",
+    beyond: "the error `limit`",
+    test: [LISTENING_DB, "at most 1,000 places of one type"],
+  },
   listenedDays: {
     value: 31,
     bounds: "how long it is known that runs of an organization listen to such events: longer than any run lasts",

@@ -124,7 +124,10 @@ const keyOf = (organizationId: OrganizationId, { type, path }: ListenedEvent): s
   JSON.stringify([organizationId, type, writtenPath(path)]);
 
 const tooMany = (): WorkflowError =>
-  WorkflowError.of("limit", `runs of an organization listen to at most ${LIMITS.eventsListened} kinds of event`);
+  WorkflowError.of(
+    "limit",
+    `runs of an organization listen to at most ${LIMITS.eventsListened} kinds of event, and find those of one type by at most ${LIMITS.placesListened} places in its data`,
+  );
 
 const OWN: ReadonlySet<string> = new Set(OWN_EVENTS);
 

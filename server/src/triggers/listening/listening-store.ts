@@ -20,7 +20,7 @@ import { partitionOf } from "../../storage/partitions.ts";
 
 /**
  * From now on, such events say in their rows that they are to be heard. Returns since when all of them do, ms; undefined: there would be
- * more than may be listened to.
+ * more than may be listened to, of the organization or of one type.
  */
 export async function noteListened(
   database: Database,
@@ -36,6 +36,8 @@ export async function noteListened(
        select $1::uuid, event, path, $4::timestamptz, $4::timestamptz from given
         where exists (select from listened l where l.organization_id = $1 and l.event = given.event and l.path = given.path)
            or (select count(*) from (select from listened where organization_id = $1 limit $5) as counted) < $5
+          and (select count(*) from (
+                select from listened l where l.organization_id = $1 and l.event = given.event limit $6) as places) < $6
         order by event, path
        on conflict (organization_id, event, path) do update set used_at = excluded.used_at returning known.since)
      select max(since) as since, count(*) = (select count(*) from given) as is_whole from noted`,
@@ -45,6 +47,7 @@ export async function noteListened(
       events.map(({ path }) => writtenPath(path)),
       new Date(now),
       LIMITS.eventsListened,
+      LIMITS.placesListened,
     ],
     organizationId,
   );
@@ -192,3 +195,18 @@ export const forgetListened = (database: Database, before: number, most: number)
       [new Date(before), most],
     )
     .then((rows) => rows.length);
+
+/** Those that were told to a step while it ended: neither statement saw the other's rows. Of all organizations. Returns how many. */
+export async function deleteUnheard(database: Database, most: number): Promise<number> {
+  const rows = await database.query(
+    `delete from heard_events d where d.organization_id is not null
+        and (d.organization_id, d.run_id, d.step_number, d.event_id) in (
+         select h.organization_id, h.run_id, h.step_number, h.event_id from heard_events h
+          where h.organization_id is not null and not exists (
+            select from listeners l where l.organization_id = h.organization_id and l.run_id = h.run_id
+               and l.step_number = h.step_number) limit $1)
+         returning 1`,
+    [most],
+  );
+  return rows.length;
+}
