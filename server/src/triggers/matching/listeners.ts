@@ -86,13 +86,21 @@ export async function hasListener(query: Query, organizationId: OrganizationId, 
   return rows.length > 0;
 }
 
+/** An organization may listen to 100,000 kinds of event, so each is looked up by its key. */
 async function readListeners(database: Database): Promise<ByEvent> {
   const rows = await database.query(
-    `select event, string_agg(distinct organization_id::text, ',') as organizations
+    `with recursive listening as (
+       (select organization_id from listened order by organization_id limit 1)
+       union all
+       select (select organization_id from listened where organization_id > o.organization_id
+               order by organization_id limit 1)
+         from listening o where o.organization_id is not null)
+     select event, string_agg(distinct organization_id::text, ',') as organizations
        from (
          select configuration ->> 'event' as event, organization_id from triggers
           where type = 'event' and deleted_at is null and configuration ->> 'source' = '${OWN_SOURCE}' and status = 'active'
-         union all select event, organization_id from listened where event = any($1)) as heard group by 1`,
+         union all select event, o.organization_id from listening o cross join unnest($1::text[]) as event
+          where exists (select from listened l where l.organization_id = o.organization_id and l.event = event)) as heard group by 1`,
     [OWN_EVENTS],
   );
   return new Map(rows.map((row) => [row["event"], new Set(row["organizations"].split(","))]));
