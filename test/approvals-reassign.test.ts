@@ -183,6 +183,32 @@ test("an approval is reassigned ten times, and not once more", async () => {
   expect((await show(id)).reassignments).toHaveLength(LIMITS.approvalReassignments);
 });
 
+test("what people write about an approval has 32 KiB together, and not more; a decision without a comment always fits", async () => {
+  const { id } = await ask({ assignees: [anna.email, bob.email, carl.email], quorum: 2 });
+  const most = LIMITS.descriptionCharacters;
+  const [a, b, c] = [anna.email.toLowerCase(), bob.email, carl.email];
+  const long = "x".repeat(most);
+  for (const to of [
+    [b, c],
+    [a, b],
+    [a, b, c],
+  ])
+    expect((await reassign(owner, id, to, long)).errors).toBeUndefined();
+  const tooLong = { code: "BAD_USER_INPUT", fields: [{ path: "input.comment", code: "too_long" }] };
+  expect((await reassign(owner, id, [a, b], long)).errors![0]!.extensions).toMatchObject(tooLong);
+  const decided = await decideAs(server, anna.token, id, "approve", { comment: long });
+  expect(decided.errors![0]!.extensions).toMatchObject(tooLong);
+  const rest = LIMITS.approvalHistoryBytes - 3 * most - 2_000;
+  expect((await decideAs(server, anna.token, id, "approve", { comment: "x".repeat(rest) })).errors).toBeUndefined();
+  const people = [b, c, "role:admin"];
+  let refusal: string | undefined;
+  for (let time = 3; time < LIMITS.approvalReassignments && !refusal; time++)
+    refusal = refusalOf(await reassign(owner, id, time % 2 === 0 ? people : people.toReversed()));
+  expect(refusal).toBe("CONFLICT limit_reached");
+  expect((await show(id)).reassignments.length).toBeLessThan(LIMITS.approvalReassignments);
+  expect((await decide(bob.token, id, "approve")).data.decideApproval.status).toBe("approved");
+});
+
 test("badges and lists follow, and it is an event", async () => {
   const trigger = await eventTriggerOf(server, await publish(server, "echo"), {
     source: "autograph",

@@ -16,7 +16,7 @@ import { changedArguments, toolAnswerProblem, toolCallIn } from "../execution/ru
 import { readApproval } from "./read/read.ts";
 import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
 import { DUE_SQL, hintDue } from "./wake-run.ts";
-import { checkComment, lockApproval, lockAsked, requireAsked, tooLate } from "./lock-approval.ts";
+import { checkComment, checkHistory, lockApproval, lockAsked, requireAsked, tooLate } from "./lock-approval.ts";
 import { isBound, queryFor } from "./read/who-decides.ts";
 import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 
@@ -176,6 +176,7 @@ function decide(runs: Runs, caller: Acting, asked: WholeApproval, given: Decisio
     if (given.decision === "approve" && !isFirst && !hasAnswer(approval, given)) throw answeredOtherwise();
     const { isOverride } = isBound(approval) ? await lockAsked(query, caller, approval, given) : { isOverride: false };
     const decision = { ...decisionOf(caller, given, now), isOverride };
+    if (decision.comment !== null) checkHistory(approval, decision);
     const isClosing = given.decision === "reject" || approval.decisions.length + 1 >= approval.quorum;
     const run = isClosing ? await closeIn(query, month, approval, now) : "waits";
     return { approval: await write(query, caller, approval, { given, decision, isClosing, now }), run };

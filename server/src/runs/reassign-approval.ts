@@ -12,7 +12,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { reached } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { tellApproval, type Runs } from "./handle/runs.ts";
-import { checkComment, lockApproval, lockAsked, tooLate } from "./lock-approval.ts";
+import { checkComment, checkHistory, lockApproval, lockAsked, tooLate } from "./lock-approval.ts";
 import { auditNames, readByEmail } from "./read/named-users.ts";
 import { mayOverride, type Person } from "./read/who-decides.ts";
 import { countDeciders } from "./starters.ts";
@@ -45,6 +45,7 @@ export async function reassignApproval(runs: Runs, caller: Acting, given: Reassi
     const ids = await checkPeople(query, locked, wanted.to);
     const by = { ...actorOf(caller), at: now.toISOString() };
     const reassignment = { ...by, ...wanted, from: [...(locked.assignees ?? [])], isOverride };
+    checkHistory(locked, reassignment);
     const news = { organizationId, event: "approval.reassigned", subjectId: locked.id, at: now } as const;
     const tell = await runs.approvalNews(query, news);
     return { approval: await write(query, caller, locked, reassignment, ids), told: tell };

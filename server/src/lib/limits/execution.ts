@@ -42,6 +42,11 @@ export const EXECUTION = {
       "e-mails and roles that an approval is assigned to, with those that it is escalated to; and those that it is reassigned to",
     test: ["test/approvals-bind.test.ts", "an approval has 20 assignees and a quorum of 10, and not one more"],
   },
+  approvalHistoryBytes: {
+    value: 32_768,
+    bounds: "decisions and reassignments of an approval, names and comments included, as JSON",
+    test: ["test/approvals-reassign.test.ts", "what people write about an approval has 32 KiB together"],
+  },
   approvalMails: {
     value: 50,
     bounds: "people who are mailed about an approval at a time, those named by e-mail before those of a role",
