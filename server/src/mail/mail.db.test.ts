@@ -66,6 +66,12 @@ const passing = async (ms: number, isSo: () => boolean | Promise<boolean>): Prom
 };
 const rowsOf = (organizationId: OrganizationId) =>
   database.query("select * from mails where organization_id = $1 order by id", [organizationId]);
+const fillOutbox = (organizationId: OrganizationId, count: number) =>
+  database.query(
+    `insert into mails (organization_id, id, kind, recipient, message_id, sealed, queued_at, expires_at, due_at)
+     select $1, gen_random_uuid(), 'invitation', 'a@example.com', 'm', 'sealed', $2, $2, $2 from generate_series(1, $3::int)`,
+    [organizationId, new Date(auth.clock.now()), count],
+  );
 
 test("a mail is sent once its transaction commits, and is gone from the outbox; one that is rolled back is never sent", async () => {
   const organizationId = await organization();
@@ -186,10 +192,11 @@ test("of two processes one sends; what a process that died has taken is sent by 
   {
     await using one = sendQueued(first)!;
     await waits.promise;
+    const connections = smtp.connections;
     await using two = sendQueued(second)!;
     two.loop.wake();
     await eventually(() => !two.loop.isLooking);
-    expect(smtp.connections).toBe(smtp.connections);
+    expect(smtp.connections).toBe(connections);
     expect((await rowsOf(organizationId))[0]!["taken_until"]).not.toBeNull();
     delete smtp.behaviour.onMail;
     hanging.resolve();
@@ -269,18 +276,26 @@ test("a clock that was set back by a day holds up neither a mail that waits nor 
 
 test("an organization has its 1,000 mails waiting and not one more", async () => {
   const organizationId = await organization();
-  await queue(organizationId);
-  const [row] = await rowsOf(organizationId);
-  await database.query(
-    `insert into mails (organization_id, id, kind, recipient, message_id, sealed, queued_at, expires_at, due_at)
-     select $1, gen_random_uuid(), 'invitation', 'a@example.com', 'm', $2, $3, $3, $3 from generate_series(1, $4::int)`,
-    [organizationId, row!["sealed"], new Date(auth.clock.now()), LIMITS.mailsWaiting - 2],
-  );
+  await fillOutbox(organizationId, LIMITS.mailsWaiting - 1);
   expect(await queue(organizationId)).toBe(true);
   expect(await queue(organizationId)).toBe(false);
   expect(await rowsOf(organizationId)).toHaveLength(LIMITS.mailsWaiting);
   expect(await queue(await organization())).toBe(true);
 });
+
+test.each(["invitation", "password_reset"] as const)(
+  "of mails (%s) queued by many transactions at once none waits beyond the organization's 1,000",
+  async (kind) => {
+    const organizationId = await organization();
+    await fillOutbox(organizationId, LIMITS.mailsWaiting - 2);
+    const queued = await Promise.all(Array.from({ length: 8 }, () => queue(organizationId, { kind })));
+    expect(queued.filter(Boolean)).toHaveLength(2);
+    expect(await rowsOf(organizationId)).toHaveLength(LIMITS.mailsWaiting);
+    const [day] = await database.query("select recipients from mail_days where organization_id = $1", [organizationId]);
+    // One that was not queued has used nothing up.
+    expect(day).toEqual({ recipients: kind === "invitation" ? 2 : 0 });
+  },
+);
 
 test.each(["free", "starter", "pro", "enterprise"] as const)(
   "an organization of the plan %s has as many recipients a day as its plan allows, and not one more",

@@ -43,27 +43,31 @@ export async function queueMail(mail: Mail, query: Query, queued: QueuedMail): P
     text: queued.text,
     html: queued.html,
   };
+  const sealed = await sealText(JSON.stringify(texts), subjectOf({ organizationId, id }), KEY_ID, key);
+  const take = (recipients: number) => takeRecipients(mail, query, { organizationId, recipients });
+  const refuse = (why: string): false => {
+    log.warn({ organization: organizationId, kind }, why);
+    return false;
+  };
+  // First, since it locks: no other transaction counts the organization's waiting mails before this one ends.
+  const recipients = isFree(kind) ? 0 : 1;
+  if (!(await take(recipients))) return refuse("a mail over the day's recipients was not queued");
   const isQueued = await insertMail(query, {
     organizationId,
     id,
     kind,
     recipient: to,
     messageId: transport.messageIdOf(id),
-    sealed: await sealText(JSON.stringify(texts), subjectOf({ organizationId, id }), KEY_ID, key),
+    sealed,
     queuedAt: now,
     expiresAt: Math.min(expiresAt, now + LIMITS.mailHours * HOUR_MS),
   });
-  const isWithin = isQueued && (isFree(kind) || (await takeRecipients(mail, query, { organizationId, recipients: 1 })));
-  if (isQueued && isWithin) {
-    mail.look(now + SOON_MS);
-    return true;
+  if (!isQueued) {
+    await take(-recipients);
+    return refuse("a mail was not queued: too many wait");
   }
-  if (isQueued) await query("delete from mails where organization_id = $1 and id = $2", [organizationId, id]);
-  log.warn(
-    { organization: organizationId, kind },
-    isQueued ? "a mail over the day's recipients was not queued" : "a mail was not queued: too many wait",
-  );
-  return false;
+  mail.look(now + SOON_MS);
+  return true;
 }
 
 /** A stranger may ask for it, so it must not use up what an organization may send; it has limits of its own. */

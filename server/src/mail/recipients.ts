@@ -3,9 +3,10 @@ import type { OrganizationId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
 import type { Mail } from "./mail.ts";
 
+/** `recipients`: none, or fewer than none to give some back, always fits. */
 type Taking = { organizationId: OrganizationId; recipients: number };
 
-/** False: the day's are used up. */
+/** False: the day's are used up. Either way the row of the day is locked until the transaction ends. */
 export async function takeRecipients(
   { clock, recipientsPerDay }: Pick<Mail, "clock" | "recipientsPerDay">,
   query: Query,
@@ -19,7 +20,7 @@ export async function takeRecipients(
      insert into mail_days as d (organization_id, day, recipients)
      select id, $2::date, $3::int from allowed where $3::int <= most
      on conflict (organization_id, day) do update set recipients = d.recipients + excluded.recipients
-       where d.recipients + excluded.recipients <= (select most from allowed)
+       where excluded.recipients <= 0 or d.recipients + excluded.recipients <= (select most from allowed)
      returning recipients`,
     [organizationId, dayOf(clock.now()), recipients, free, starter, pro, enterprise],
   );
