@@ -81,19 +81,22 @@ export async function countFailures(database: Database, most: number): Promise<n
 export type Due = { until: number; void: number };
 const IS_DUE = "f.failed > 0 and (f.mailed_at is null or f.mailed_at <= $1 or f.mailed_at > $2)";
 
+type Asked = { due: Due; without: readonly OrganizationId[]; most: number };
+
 /** An agent of each organization whose mail is due. */
-export async function dueFailures(database: Database, due: Due, most: number): Promise<AgentKey[]> {
+export async function dueFailures(database: Database, { due, without, most }: Asked): Promise<AgentKey[]> {
   const rows = await database.query(
     `select distinct on (f.organization_id) f.organization_id, f.agent_id from failure_mails f
-      where f.organization_id is not null and ${IS_DUE} order by f.organization_id, f.last_at limit $3`,
-    [new Date(due.until), new Date(due.void), most],
+      where f.organization_id is not null and f.organization_id <> all($4::uuid[]) and ${IS_DUE}
+      order by f.organization_id, f.last_at limit $3`,
+    [new Date(due.until), new Date(due.void), most, without],
   );
   return rows.map((row) => ({ organizationId: row["organization_id"], agentId: row["agent_id"] }));
 }
 
 export type Failures = { failed: number; lastAt: Date; lastRunId: RunId; agent: string; emails: string[] };
 
-/** Takes the count of an agent, from which point the hour is counted. Undefined: another process has. */
+/** Takes the count of an agent and starts its hour. Undefined: another process has it. */
 export async function takeFailures(
   query: Query,
   { organizationId, agentId }: AgentKey,

@@ -81,9 +81,9 @@ const mails = async (): Promise<{ to: string; subject: string; text: string }[]>
     }),
   );
 };
-const run = () => {
+const run = (by = mail) => {
   const failedRuns = { isOn: true, look: () => {} };
-  return mailFailures({ mail, url: "https://agents.example.org" }, failedRuns)!;
+  return mailFailures({ mail: by, url: "https://agents.example.org" }, failedRuns)!;
 };
 const rowsOf = async () =>
   (await database.query("select run_id from failed_runs where organization_id is not null")).length;
@@ -140,6 +140,55 @@ test("of two processes one mails; a clock that was set back by a day holds no ma
   first.wake();
   await eventually(async () => (await mails()).length === 2);
   auth.clock.pass(24 * 60 * MINUTE);
+});
+
+test("a look ends while another process has an agent, whose mail comes later", async () => {
+  const one = await known();
+  await set(one, [one.email]);
+  await database.query("update failure_mails set failed = 1, last_at = now(), last_run_id = $2 where agent_id = $1", [
+    one.agentId,
+    newId(),
+  ]);
+  const held = Promise.withResolvers<void>();
+  const isLetGo = Promise.withResolvers<void>();
+  const holding = database.transaction(async (query) => {
+    await query("select from failure_mails where agent_id = $1 for update", [one.agentId]);
+    held.resolve();
+    await isLetGo.promise;
+  });
+  await held.promise;
+  await using loop = run();
+  try {
+    await eventually(() => !loop.isLooking);
+    expect(await mails()).toEqual([]);
+  } finally {
+    isLetGo.resolve();
+    await holding;
+  }
+  loop.wake();
+  await eventually(async () => (await mails()).length === 1);
+});
+
+test("an organization whose mail is not queued holds up no other one's", async () => {
+  const [broken, other] = [await known(), await known()];
+  const agentId = newId<"agent">();
+  await database.query(
+    `insert into agents (organization_id, id, project_id, handle, name, status, created_at, updated_at)
+     select organization_id, $2, project_id, 'second', 'Second', status, created_at, updated_at from agents where id = $1`,
+    [other.agentId, agentId],
+  );
+  const second = { ...other, agentId };
+  for (const one of [broken, other, second]) {
+    await set(one, [one.email]);
+    await fail(one);
+  }
+  const transaction: Database["transaction"] = (work, organizationId) =>
+    organizationId === broken.caller.organizationId
+      ? Promise.reject(new Error("broken"))
+      : database.transaction(work, organizationId);
+  await using loop = run({ ...mail, database: { ...database, transaction } });
+  await eventually(() => !loop.isLooking);
+  expect((await mails()).map(({ to }) => to)).toEqual([other.email, other.email]);
 });
 
 test("nobody who has left the organization is mailed, and an empty list ends it", async () => {

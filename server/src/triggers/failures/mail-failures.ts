@@ -1,8 +1,8 @@
 /**
- * Mails those who asked for it that runs failed which triggers started: of an agent at most one mail an hour, with how many there were. The
- * first failure is mailed at once.
+ * Tells the members who were chosen that runs which triggers started have failed: at most one mail per agent per hour, with how many
+ * failed. The first failure is mailed at once.
  */
-import { encodeId } from "../../lib/ids.ts";
+import { encodeId, type OrganizationId } from "../../lib/ids.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Loop, type Round } from "../../lib/loops/loop.ts";
@@ -39,32 +39,36 @@ export function mailFailures(mailing: Mailing, failedRuns: FailedRuns): Loop | u
 async function look(mailing: Mailing, round: Round): Promise<void> {
   const { database, clock, log } = mailing.mail;
   while (round.goesOn() && (await countFailures(database, COUNTED_AT_ONCE)) === COUNTED_AT_ONCE);
+  // Another look mails the rest of these: an agent of theirs failed, or another process has it.
+  const without: OrganizationId[] = [];
   while (round.goesOn()) {
     const now = clock.now();
     const due = { until: now - LIMITS.failureMailMinutes * 60_000, void: now + HOUR_MS };
-    const agents = await dueFailures(database, due, MAILED_AT_ONCE);
-    let failed = 0;
-    for (const agent of agents)
-      await mailOf(mailing, agent, due).catch((error: unknown) => {
-        // The others go on; this one is due again at the next look.
-        failed++;
+    const agents = await dueFailures(database, { due, without, most: MAILED_AT_ONCE });
+    if (agents.length === 0) return;
+    for (const agent of agents) {
+      const isMailed = await mailOf(mailing, agent, due).catch((error: unknown) => {
         const about = { organization: agent.organizationId, reason: messageOf(error) };
         log.warn(about, "a mail of failed runs was not queued");
+        return false;
       });
-    if (agents.length === 0 || failed > 0) return;
+      if (!isMailed) without.push(agent.organizationId);
+    }
   }
 }
 
 type Agent = Awaited<ReturnType<typeof dueFailures>>[number];
 
-async function mailOf({ mail, url }: Mailing, agent: Agent, due: Due): Promise<void> {
+/** False: another process has it. */
+async function mailOf({ mail, url }: Mailing, agent: Agent, due: Due): Promise<boolean> {
   const { organizationId, agentId } = agent;
-  await mail.database.transaction(async (query) => {
+  return mail.database.transaction(async (query) => {
     const failures = await takeFailures(query, agent, due, mail.clock.now());
-    if (!failures) return;
+    if (!failures) return false;
     const about = { url, agentId: encodeId("agent", agentId), ...failures };
     for (const to of failures.emails)
       await queueMail(mail, query, { organizationId, to, kind: "failures", ...textsOf(about) });
+    return true;
   }, organizationId);
 }
 
