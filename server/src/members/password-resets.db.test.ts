@@ -120,6 +120,20 @@ test("a user has at most 3 open links, also of those asked for at once, and more
   expect(await tokensFor(email)).toHaveLength(most + 1);
 });
 
+test("links whose mail was not queued, as too many wait, don't count as open ones", async () => {
+  const { caller, email } = await makeOwner(auth);
+  await database.query(
+    `insert into mails (organization_id, id, kind, recipient, message_id, sealed, queued_at, expires_at, due_at)
+     select $1, gen_random_uuid(), 'approval', 'a@example.com', 'm', 'sealed', $2, $2, $2 from generate_series(1, $3::int)`,
+    [caller.organizationId, new Date(auth.clock.now()), LIMITS.mailsWaiting],
+  );
+  for (let index = 0; index < LIMITS.passwordResetsPerUser; index++) await ask(email);
+  expect(await tokensFor(email)).toEqual([]);
+  await database.query("delete from mails where organization_id = $1", [caller.organizationId]);
+  await ask(email);
+  expect(await tokensFor(email)).toHaveLength(1);
+});
+
 test("the answer waits for nothing that an account has and no account hasn't", async () => {
   const { caller, email } = await makeOwner(auth);
   const held = Promise.withResolvers<void>();
