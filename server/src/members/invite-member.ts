@@ -15,8 +15,8 @@ import type { Members } from "./members.ts";
 
 /**
  * A link that makes its first user a member, once, within seven days. With an e-mail it fits only the user who has that
- * one, and is mailed to them if mail can be sent. Only this answer has the `url`. Throws BAD_USER_INPUT, FORBIDDEN (`checkGrant`), or CONFLICT for somebody who is a
- * member and when the organization has `LIMITS.invitationsPerOrganization` open ones.
+ * one, and is mailed to them if mail can be sent. Only this answer has the `url`. Throws BAD_USER_INPUT, FORBIDDEN (`checkGrant`),
+ * or CONFLICT for somebody who is a member and when the organization has `LIMITS.invitationsPerOrganization` open ones.
  */
 export async function inviteMember(
   members: Members,

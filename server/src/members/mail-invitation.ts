@@ -7,7 +7,7 @@ import type { Members } from "./members.ts";
 
 type Mailed = Pick<Invitation, "email" | "role"> & { organizationId: OrganizationId; url: string };
 
-/** Queues the link for the one whom it is for. False: nobody was named, or `queueMail` refused. */
+/** Queues a mail with the link to the invited e-mail. False: the invitation has none, or `queueMail` refused. */
 export async function mailInvitation(
   { mail }: Members,
   query: Query,

@@ -22,8 +22,8 @@ type NewPassword = {
 };
 
 /**
- * Ends the user's other sessions, voids mailed links, and forgets the addresses they signed in from: a thief may have done so. Other processes know
- * of the sessions a moment later, at most 5 s, and of the addresses within a minute. False when nothing was changed.
+ * Ends the user's other sessions, voids mailed links, and forgets the addresses they signed in from: a thief may have done so.
+ * Other processes know of the sessions a moment later, at most 5 s, and of the addresses within a minute. False when nothing was changed.
  */
 export async function storePassword(
   auth: Auth,

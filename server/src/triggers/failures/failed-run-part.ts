@@ -1,6 +1,6 @@
 /**
- * Notes the end of a run that failed and that a trigger started, in the statement that writes the end, if somebody gets a mail of it:
- * so it is counted even if this process dies. `mail-failures.ts` takes the rows.
+ * Notes that a run which a trigger started has failed, if somebody gets a mail about it: in the statement that writes its end, so it is
+ * counted even if this process dies. `mail-failures.ts` takes the rows.
  */
 import type { Follower } from "../../execution/journal/part.ts";
 import type { AgentId, OrganizationId, RunId } from "../../lib/ids.ts";

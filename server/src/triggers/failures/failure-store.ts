@@ -4,7 +4,7 @@ import type { Database, Query } from "../../storage/database.ts";
 
 type AgentKey = { organizationId: OrganizationId; agentId: AgentId };
 
-/** The e-mails of those who get a mail and are members still, in order. An agent without any is left out. */
+/** The e-mails of those who get a mail and are still members, in order. An agent without any is left out. */
 export async function readRecipients(
   database: Database,
   organizationId: OrganizationId,
@@ -35,7 +35,7 @@ export async function findMembers(
   return new Map(rows.map((row) => [row["email"] as string, row["id"] as UserId]));
 }
 
-/** Those who were chosen so far, members or not; locked until the transaction ends. */
+/** The users chosen so far, members or not; locked until the transaction ends. */
 export async function holdRecipients(query: Query, { organizationId, agentId }: AgentKey): Promise<UserId[]> {
   const [row] = await query(
     "select user_ids::text[] from failure_mails where organization_id = $1 and agent_id = $2 for update",

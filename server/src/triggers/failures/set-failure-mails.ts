@@ -15,8 +15,8 @@ import { findMembers, holdRecipients, writeRecipients } from "./failure-store.ts
 type Setting = { agents: Agents; database: Database; clock: Clock; failedRuns: FailedRuns };
 
 /**
- * Says who gets a mail when runs of the agent fail that triggers started: members, by their e-mails; an empty list ends it. Throws
- * NOT_FOUND, BAD_USER_INPUT for e-mails of nobody here and for too many, and CONFLICT if the server sends no mail.
+ * Says which members get a mail when runs of the agent that triggers started fail, by their e-mails; an empty list: nobody. Throws
+ * NOT_FOUND, BAD_USER_INPUT for an e-mail that no member has and for too many, and CONFLICT if the server sends no mail.
  */
 export async function setFailureMails(
   { agents, database, clock, failedRuns }: Setting,
