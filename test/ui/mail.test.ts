@@ -1,7 +1,8 @@
 /** Mail as people meet it on pages: an invitation that was mailed, a forgotten password. */
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
+import { connectTo } from "../faults/audit.ts";
 import { startSmtp, type Smtp } from "../smtp.ts";
 import { Person, expectEachLook, sharedBrowser } from "./ui.ts";
 
@@ -99,9 +100,30 @@ do: [{break: {raise: {error: {type: "https://example.org/x", status: 500}}}}]`;
   await expect
     .poll(async () => (await server.data(`{ agent(id: "${publishAgent.id}") { failureMails } }`)).agent.failureMails)
     .toEqual(["oncall@example.org"]);
+  await page.getByText("Saved.", { exact: true }).waitFor();
   await page.keyboard.press("Escape");
   await expectEachLook(page, "who gets a mail of failures");
+  await expectToldOfMoreMembers(page);
 });
+
+/** 200 further members: the page reads as many. */
+async function expectToldOfMoreMembers(page: Page): Promise<void> {
+  const client = await connectTo(server);
+  await using _ = { [Symbol.asyncDispose]: () => client.end() };
+  await client.query(
+    `with u as (
+       insert into users (id, email, name, password_hash, created_at)
+       select gen_random_uuid(), 'm' || n || '@many.example.org', 'M', 'x', now() from generate_series(1, 200) n returning id)
+     insert into members (organization_id, user_id, role, created_at)
+     select (select organization_id from members where user_id = (select id from users where email = 'oncall@example.org')),
+       id, 'viewer', now() from u`,
+  );
+  await page.reload();
+  await page.getByRole("combobox", { name: "Members" }).fill("nobody at all");
+  const more = page.getByRole("option", { name: "and more people, who joined earlier", exact: true });
+  await more.waitFor();
+  expect(await more.isDisabled()).toBe(true);
+}
 
 test("a server that sends no mail says which command makes a new password", async () => {
   await using silent = await startTestServer();

@@ -983,7 +983,7 @@ export type FailureMailsQueryVariables = Exact<{
 }>;
 
 
-export type FailureMailsQuery = { agent: { id: string, failureMails: Array<string> | null } | null, members: { nodes: Array<{ id: string, user: { id: string, name: string, email: string | null } }> } | null };
+export type FailureMailsQuery = { agent: { id: string, failureMails: Array<string> | null } | null, members: { nodes: Array<{ id: string, user: { id: string, name: string, email: string | null } }>, pageInfo: { hasNextPage: boolean } } | null };
 
 export type SetFailureMailsMutationVariables = Exact<{
   input: SetFailureMailsInput;
@@ -1678,7 +1678,7 @@ export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectM
 );
 
 export const FailureMailsDocument = typed<FailureMailsQuery, FailureMailsQueryVariables>(
-  "query FailureMails($id:ID!){agent(id:$id){id failureMails}members(first:200){nodes{id user{id name email}}}}",
+  "query FailureMails($id:ID!){agent(id:$id){id failureMails}members(first:200){nodes{id user{id name email}}pageInfo{hasNextPage}}}",
 );
 
 export const SetFailureMailsDocument = typed<SetFailureMailsMutation, SetFailureMailsMutationVariables>(

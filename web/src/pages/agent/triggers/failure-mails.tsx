@@ -4,19 +4,22 @@ import { Button, MultiSelect } from "@mantine/core";
 import { useQuery } from "urql";
 import { FailureMailsDocument, SetFailureMailsDocument } from "../../../api/documents.ts";
 import { useMutate } from "../../../api/hooks.ts";
+import { refusalIn } from "../../../api/refusal.ts";
 import { useAct } from "../../../api/use-act.ts";
 import { Problem } from "../../../components/notice.tsx";
+import { amongRead, moreChoices } from "../../../forms/more-choices.ts";
 import classes from "./triggers-tab.module.css";
 
 type Props = { agentId: string; mayWrite: boolean };
 
 export function FailureMails({ agentId, mayWrite }: Props) {
-  const [{ data }] = useQuery({ query: FailureMailsDocument, variables: { id: agentId } });
+  const [{ data, error }] = useQuery({ query: FailureMailsDocument, variables: { id: agentId } });
+  if (error && !data?.agent) return <Problem refusal={refusalIn(error)} />;
   if (!data?.agent) return null;
   const chosen = data.agent.failureMails ?? [];
   if (!mayWrite)
     return chosen.length === 0 ? null : (
-      <p className="dim">{chosen.join(", ")} get a mail when a run of a trigger fails.</p>
+      <p className="dim">Mailed when a run that a trigger started fails: {chosen.join(", ")}.</p>
     );
   const people = data.members?.nodes.flatMap(({ user }) =>
     user.email === null ? [] : [{ ...user, email: user.email }],
@@ -27,10 +30,13 @@ export function FailureMails({ agentId, mayWrite }: Props) {
     <section className={classes["made"]} aria-labelledby="failure-mails">
       <h2 id="failure-mails">Mail when a run fails</h2>
       <Choice
-        key={chosen.join()}
-        agentId={agentId}
+        key={data.agent.id}
+        agentId={data.agent.id}
         former={chosen}
-        offered={Array.from(known, ([value, label]) => ({ value, label }))}
+        offered={[
+          ...Array.from(known, ([value, label]) => ({ value, label })),
+          ...moreChoices(data.members?.pageInfo.hasNextPage, "and more people, who joined earlier"),
+        ]}
       />
     </section>
   );
@@ -49,8 +55,7 @@ function Choice({ agentId, former, offered }: ChoiceProps) {
   return (
     <>
       <p className="dim">
-        The members who are told of failed runs that triggers started: at most one mail an hour, with how many there
-        were.
+        They get a mail when runs that triggers started fail: at most one an hour, with how many failed.
       </p>
       {refusal && <Problem refusal={refusal} />}
       <MultiSelect
@@ -60,6 +65,7 @@ function Choice({ agentId, former, offered }: ChoiceProps) {
         value={emails}
         searchable
         openOnFocus={false}
+        filter={amongRead}
         nothingFoundMessage="No matching members"
         onChange={(next) => {
           setEmails(next);
