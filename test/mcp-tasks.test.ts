@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
+import { ask as askPeople } from "./approvals.ts";
 import { eventually, type Data } from "./client.ts";
 import { ask, askWithTasks, narrowedKey, TASKS, waited, type Sent } from "./mcp-client.ts";
 import { agentOf, readRun, until } from "./runs.ts";
@@ -212,6 +213,25 @@ describe("approvals", () => {
     });
     expect(await until(server, runId, "completed")).toMatchObject({ output: { said: "go" } });
     expect((await call("list_approvals", { runId })).body.result.structuredContent.approvals).toEqual([]);
+  });
+
+  test("for anyone are passed on by a tool; for people they are neither decided nor passed on", async () => {
+    const { id: approvalId, run: runId } = await askPeople(server, {});
+    const given = { approvalId, assignees: ["role:owner"] };
+    expect((await call("reassign_approval", given)).body.result.structuredContent).toEqual({
+      approvalId,
+      runId,
+      assignees: ["role:owner"],
+    });
+    const { approvals } = (await call("list_approvals", { runId })).body.result.structuredContent;
+    expect(approvals).toMatchObject([{ approvalId, assignees: ["role:owner"], canDecide: false }]);
+    const notAssigned = { data: { code: "FORBIDDEN", reason: "not_assigned" } };
+    for (const [tool, rest] of [
+      ["decide_approval", { approvalId, decision: "approve" }],
+      ["reassign_approval", { approvalId, assignees: ["role:editor"] }],
+    ] as const)
+      expect((await call(tool, rest)).body.error, tool).toMatchObject(notAssigned);
+    expect(await readRun(server, runId)).toMatchObject({ status: "paused" });
   });
 
   test("lists fifty approvals", async () => {

@@ -67,7 +67,7 @@ function checkedAssignees(given: readonly string[]): string[] {
     for (const [index, each] of given.entries()) {
       const problem = assigneeProblem(each);
       if (problem !== undefined)
-        problems.push({ path: `${path}.${index}`, code: "invalid", message: `is none: ${problem}` });
+        problems.push({ path: `${path}.${index}`, code: "invalid", message: `is no assignee: ${problem}` });
     }
   refuseAny(problems);
   return [...new Set(given.map(tidyAssignee))];
@@ -120,7 +120,7 @@ async function checkPeople(
     if (isRole(name)) continue;
     if (!user) problems.push({ path, code: "unknown", message: "is no member who may decide" });
     else if (excluded?.includes(user))
-      problems.push({ path, code: "invalid", message: "started what is asked about, and may not decide it" });
+      problems.push({ path, code: "invalid", message: "started what the approval is about, and may not decide it" });
   }
   refuseAny(problems);
   const decided = decisions.flatMap(({ by }) => (by.kind === "user" ? [by.id as UserId] : []));

@@ -89,9 +89,9 @@ export function canDecide(
 export function notAssigned(approval: Bound, person: Person | undefined): Refusal {
   const { assignees, excluded } = approval;
   const who = !person
-    ? "people decide this approval, and an API key is none: sign in"
+    ? "only people decide this approval, and an API key is no person: sign in"
     : excluded?.includes(person.id)
-      ? "who started what is asked about may not decide it"
+      ? "you started what this approval is about, so you may not decide it"
       : `this approval is for ${assignees!.join(", ")}`;
   return new Refusal("FORBIDDEN", who, { reason: "not_assigned" });
 }
