@@ -1,5 +1,5 @@
 /**
- * Tells runs of an event that one of their steps may listen to. They are found by keys (`lib/event-key.ts`); the run itself looks whether
+ * Tells runs of an event that one of their steps may listen to. They are found by keys (`lib/events/event-key.ts`); the run itself looks whether
  * it wants the event. Telling a run twice changes nothing.
  */
 import { publisherOf } from "../../events/event.ts";
