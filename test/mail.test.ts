@@ -103,6 +103,15 @@ describe("call: email", () => {
     expect(mail!.raw).toContain("a.csv");
   });
 
+  test("copies are named, and blind copies are not", async () => {
+    const run = await runOfTasks([{ tell: email({ cc: "Carl <carl@example.com>", bcc: ["eve@example.com"] }) }]);
+    expect(run.output.accepted.toSorted()).toEqual(["ada@example.com", "carl@example.com", "eve@example.com"]);
+    const [mail] = smtp.received;
+    expect(mail!.to.toSorted()).toEqual(run.output.accepted.toSorted());
+    expect(headerOf(mail!, "Cc")).toBe("Carl <carl@example.com>");
+    expect(mail!.raw).not.toContain("eve@");
+  });
+
   test("a try after a refusal for now has the same Message-ID, and one for good is the error's status", async () => {
     let tries = 0;
     const ids: unknown[] = [];
