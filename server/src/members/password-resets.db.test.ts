@@ -83,6 +83,16 @@ test("a link sets the password once, in any case of the address, and ends the se
   expect(JSON.stringify(event!["event"])).toContain(from.address);
 });
 
+test("counts among the user's sign-ins, since each is an event in the audit, and stays good if those are used up", async () => {
+  const { caller, email } = await makeOwner(auth);
+  await ask(email);
+  const [token] = await tokensFor(email);
+  for (let index = 0; index < LIMITS.signInsPerUser; index++) auth.signIns.count(caller.user.id);
+  await expect(reset(token!)).rejects.toMatchObject({ code: "RATE_LIMITED", details: { retryAfter: 1 } });
+  auth.clock.pass(1_000);
+  expect(await reset(token!)).toEqual({ email });
+});
+
 test("of two who use one link at the same moment one sets the password", async () => {
   const { email } = await makeOwner(auth);
   await ask(email);
