@@ -109,6 +109,32 @@ describe("a run that listens to one event", () => {
     expect(await Promise.all(ids.map(outputOf))).toEqual([[{ kind: "a", n: 2 }], [{ n: {}, kind: "z" }], [{ n: 3 }]]);
   });
 
+  test("takes only the event with its subject and id", async () => {
+    const type = newType();
+    const id = await started(listen(`{one: {with: {type: ${type}, subject: order 7, id: mine}}}`));
+    const emit = (subject: string, eventId: string, n: number): Promise<Data> =>
+      runOf(
+        server,
+        `do: [{say: {emit: {event: {with: {id: ${eventId}, subject: ${subject}, type: ${type}, data: {n: ${n}}}}}}}]`,
+      );
+    await emit("order 7", "other", 1);
+    await emit("order 8", "mine", 2);
+    await emit("order 7", "mine", 3);
+    expect(await outputOf(id)).toEqual([{ n: 3 }]);
+  });
+
+  test("does not take an event on which its condition or its correlation fails, and goes on", async () => {
+    const type = newType();
+    const filters = [
+      `{with: {type: ${type}, data: '\${ .n + 1 == 3 }'}}`,
+      `{with: {type: ${type}}, correlate: {sum: {from: '\${ .n + 1 }', expect: '\${ 3 }'}}}`,
+    ];
+    const ids = await Promise.all(filters.map((filter) => started(listen(`{one: ${filter}}`))));
+    await send(type, { n: {} });
+    await send(type, { n: 2 });
+    for (const id of ids) expect(await outputOf(id)).toEqual([{ n: 2 }]);
+  });
+
   test("takes the one that correlates, whatever comes for others", async () => {
     const type = newType();
     const agent = await agentOf(

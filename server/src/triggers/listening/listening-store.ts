@@ -119,7 +119,8 @@ export async function readPublished(
   const least = leastIdOf(since);
   const most = LIMITS.eventsLookedBack;
   const ids = new Set<EventId>();
-  for (const { type, source } of events) {
+  const kinds = new Map(events.map(({ type, source }) => [JSON.stringify([type, source]), { type, source }]));
+  for (const { type, source } of kinds.values()) {
     const rows = await database.query(
       source === undefined
         ? `select id from events where organization_id = $1 and event between $2 and $2 and id >= $3
