@@ -337,6 +337,32 @@ test("an event that is refused for now is emitted later, and one that is refused
   await expect(emit("FORBIDDEN")).rejects.toMatchObject({ fields: { detail: expect.stringContaining("not now") } });
 });
 
+test("a run does not look back at the event that started it, but at one that its trigger skipped for it", async () => {
+  const head = {
+    ...(await restingRun()),
+    startedBy: { kind: "trigger" as const, id: newIdAt<"trigger">(clock.now()) },
+  };
+  const { organizationId, projectId, agentId } = head;
+  await insertEvents(resting, "fired", 2);
+  const [started, skipped] = await door.published({ ...head, id: newIdAt(clock.now()) }, [{ type: "fired" }], 0);
+  await database.query(
+    `insert into firings (id, organization_id, project_id, agent_id, trigger_id, once, at, outcome, run_id, event_id)
+     select gen_random_uuid(), $1, $2, $3, $4, event, $5, outcome, $6, event::uuid
+       from unnest($7::text[], $8::text[]) as given (event, outcome)`,
+    [
+      organizationId,
+      projectId,
+      agentId,
+      head.startedBy.id,
+      new Date(clock.now()),
+      head.id,
+      [skipped, started],
+      ["skipped", "started"],
+    ],
+  );
+  expect(await door.published(head, [{ type: "fired" }], 0)).toEqual([skipped]);
+});
+
 test("filters of one type and source look back at the same events once", async () => {
   const { organizationId } = resting.caller;
   let asked = 0;

@@ -142,11 +142,11 @@ export async function readFiringEvent(
   runId: RunId,
 ): Promise<EventId | undefined> {
   const [row] = await database.query(
-    "select event_id from firings where organization_id = $1 and run_id = $2 and event_id is not null limit 1",
+    "select event_id from firings where organization_id = $1 and run_id = $2 and outcome = 'started' limit 1",
     [organizationId, runId],
     organizationId,
   );
-  return row?.["event_id"];
+  return row?.["event_id"] ?? undefined;
 }
 
 export async function readWholeEvents(
