@@ -112,15 +112,9 @@ describe("a run that listens to one event", () => {
   test("takes only the event with its subject and id", async () => {
     const type = newType();
     const id = await started(listen(`{one: {with: {type: ${type}, subject: order 7, id: mine}}}`));
-    const emit = (subject: string, eventId: string, n: number): Promise<Data> =>
-      runOf(
-        server,
-        `do: [{say: {emit: {event: {with: {id: ${eventId}, subject: ${subject}, type: ${type}, data: {n: ${n}}}}}}}]`,
-      );
-    await emit("order 7", "other", 1);
-    await emit("order 8", "mine", 2);
-    await emit("order 7", "mine", 3);
-    expect(await outputOf(id)).toEqual([{ n: 3 }]);
+    for (const of of ["id: other, subject: order 7", "id: mine, subject: order 8", "id: mine, subject: order 7"])
+      await runOf(server, `do: [{say: {emit: {event: {with: {${of}, type: ${type}, data: {of: '${of}'}}}}}}]`);
+    expect(await outputOf(id)).toEqual([{ of: "id: mine, subject: order 7" }]);
   });
 
   test("does not take an event on which its condition or its correlation fails, and goes on", async () => {

@@ -11,14 +11,12 @@ import { secretKeys } from "../auth/tokens/secret-key.ts";
 import { setFireAt, takeEvents } from "../events/events-to-fire.ts";
 import { acceptEvent } from "../events/publish-event.ts";
 import { SYSTEM } from "../audit/event.ts";
-import { Postponed } from "../execution/effect.ts";
 import type { EventDoor } from "../execution/events/event-door.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
-import { Refusal } from "../lib/errors.ts";
 import { hashOfKey } from "../lib/events/event-key.ts";
 import { newIdAt, type EventId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { allOf, type Within } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { cancelRun } from "../runs/cancel-run.ts";
 import { readRun } from "../runs/read/read.ts";
 import { signalRun } from "../runs/signal-run.ts";
@@ -272,109 +270,6 @@ test("an event finds those that ask for its value, and no others", async () => {
   expect(heard).toEqual([1, 1, 1, 0, 0]);
 });
 
-/** A filter of the run's first step. */
-const insertListener = ({ id, organizationId, projectId, agentId }: Head, type: string): Promise<unknown> =>
-  database.query(
-    `insert into listeners (organization_id, run_id, step_number, place, project_id, agent_id, key)
-     values ($1, $2, 1, 0, $3, $4, decode($5, 'hex'))`,
-    [organizationId, id, projectId, agentId, hashOfKey({ type })],
-  );
-
-const publish = async (type: string, within: Within): Promise<void> => {
-  const given = { source: "shop", event: type, id: `id ${++last}`, data: {}, text: "{}" };
-  await (
-    await acceptEvent(triggers.events, within, SYSTEM, given)
-  ).fired;
-};
-
-test("an event is told to no run that its publisher does not reach", async () => {
-  const head = await restingRun();
-  const { organizationId, projectId } = head;
-  await door.expect(organizationId, [{ type: "narrowed" }]);
-  await insertListener(head, "narrowed");
-  const reach = { agentIds: [], shownProjectIds: [] };
-  const other = newIdAt<"project">(clock.now());
-  await publish("narrowed", { organizationId, reach: { ...reach, projectIds: [other] } });
-  expect(await door.heard(head)).toEqual([]);
-  await publish("narrowed", { organizationId, reach: { ...reach, projectIds: [projectId] } });
-  expect(await door.heard(head)).toHaveLength(1);
-});
-
-test("an event that 1,201 runs wait for is told to each of them, page by page", async () => {
-  const { organizationId } = resting.caller;
-  const first = await restingRun();
-  await door.expect(organizationId, [{ type: "pages" }]);
-  await insertListener(first, "pages");
-  // Runs that are gone, after it in the order of the ids.
-  await database.query(
-    `insert into listeners (organization_id, run_id, step_number, place, project_id, agent_id, key)
-     select $1, run, 1, 0, $3, $4, decode($5, 'hex') from unnest($2::uuid[]) run`,
-    [
-      organizationId,
-      Array.from({ length: 1_199 }, (_, n) => newIdAt(clock.now() + 1_000 + n)),
-      first.projectId,
-      first.agentId,
-      hashOfKey({ type: "pages" }),
-    ],
-  );
-  clock.pass(10_000);
-  const last = await restingRun();
-  await insertListener(last, "pages");
-  await publish("pages", allOf(organizationId));
-  expect([(await door.heard(first)).length, (await door.heard(last)).length]).toEqual([1, 1]);
-});
-
-test("an event that is refused for now is emitted later, and one that is refused fails the step", async () => {
-  const head = await restingRun();
-  const emit = (code: "UNAVAILABLE" | "FORBIDDEN"): Promise<void> => {
-    const refuse = (): Promise<never> => Promise.reject(new Refusal(code, "not now"));
-    const events = { ...triggers.events, writer: { add: refuse } } as unknown as Triggers["events"];
-    const memory = createTriggerMemory({ ...triggers, derive: secretKeys(Buffer.alloc(32, 3)).derive });
-    const refused = createEventDoor({ database, clock, memory, events: () => events });
-    return refused.emit(head, { id: "1", source: "a", type: "b", data: {} });
-  };
-  await expect(emit("UNAVAILABLE")).rejects.toThrow(Postponed);
-  await expect(emit("FORBIDDEN")).rejects.toMatchObject({ fields: { detail: expect.stringContaining("not now") } });
-});
-
-test("a run does not look back at the event that started it, but at one that its trigger skipped for it", async () => {
-  const head = {
-    ...(await restingRun()),
-    startedBy: { kind: "trigger" as const, id: newIdAt<"trigger">(clock.now()) },
-  };
-  const { organizationId, projectId, agentId } = head;
-  await insertEvents(resting, "fired", 2);
-  const [started, skipped] = await door.published({ ...head, id: newIdAt(clock.now()) }, [{ type: "fired" }], 0);
-  await database.query(
-    `insert into firings (id, organization_id, project_id, agent_id, trigger_id, once, at, outcome, run_id, event_id)
-     select gen_random_uuid(), $1, $2, $3, $4, event, $5, outcome, $6, event::uuid
-       from unnest($7::text[], $8::text[]) as given (event, outcome)`,
-    [
-      organizationId,
-      projectId,
-      agentId,
-      head.startedBy.id,
-      new Date(clock.now()),
-      head.id,
-      [skipped, started],
-      ["skipped", "started"],
-    ],
-  );
-  expect(await door.published(head, [{ type: "fired" }], 0)).toEqual([skipped]);
-});
-
-test("filters of one type and source look back at the same events once", async () => {
-  const { organizationId } = resting.caller;
-  let asked = 0;
-  const query: Database["query"] = (...of) => {
-    asked++;
-    return database.query(...of);
-  };
-  const events = Array.from({ length: 20 }, (_, n) => ({ type: "twice", path: `field ${n}` }));
-  await readPublished({ ...database, query }, organizationId, [...events, { type: "twice", source: "shop" }], 0);
-  expect(asked).toBe(2);
-});
-
 test("at most 100,000 kinds of event are listened to, and one is forgotten after 31 days", async () => {
   const { organizationId } = resting.caller;
   const countOf = async (): Promise<number> => {
@@ -404,22 +299,6 @@ test("at most 100,000 kinds of event are listened to, and one is forgotten after
   expect(await known()).toBe(LIMITS.eventsListened);
   clock.pass(1);
   expect(await known()).toBe(0);
-});
-
-test("what a step was told of while it ended is deleted, and what waits for one that listens stays", async () => {
-  const { organizationId } = resting.caller;
-  const head = await restingRun();
-  await database.query(
-    `insert into listeners (organization_id, run_id, step_number, place, project_id, agent_id, key)
-     values ($1, $2, 2, 0, $3, $4, '\\x00')`,
-    [organizationId, head.id, head.projectId, head.agentId],
-  );
-  await database.query(
-    "insert into heard_events select $1, $2, step, gen_random_uuid() from unnest(array[1, 2]) step",
-    [organizationId, head.id],
-  );
-  await forgetOld(triggers);
-  expect((await door.heard(head)).map(({ step }) => step)).toEqual([2]);
 });
 
 test("at most 1,000 places of one type of event are looked at", async () => {
