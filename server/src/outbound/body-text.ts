@@ -55,10 +55,12 @@ export function textIn({ body, headers }: { body: Uint8Array; headers: Record<st
   const contentType = headers["content-type"];
   const encoding = encodingOf(body, contentType);
   if (encoding !== undefined) return decodeText(body, encoding);
-  const label = JSON.stringify(charsetIn(contentType)!.slice(0, LABEL_CHARACTERS));
+  const label = charsetIn(contentType)!;
+  // Not cut: the beginning of a secret may be too short to be recognised.
+  const shown = label.length > LABEL_CHARACTERS ? "a charset" : `the charset ${JSON.stringify(label)},`;
   throw new OutboundError(
     "network",
-    `the answer is text in the charset ${label}, which can't be read; \`output: raw\` yields its bytes`,
+    `the answer is text in ${shown} which can't be read; \`output: raw\` yields its bytes`,
   );
 }
 

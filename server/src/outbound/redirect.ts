@@ -37,7 +37,7 @@ export function redirected(request: CheckedRequest, answer: Answer): CheckedRequ
 function nextUrl(from: URL, location: string): URL {
   const what = `the redirect that ${from.origin} answered`;
   if (!parseUrl(location, from.href)) throw new OutboundError("network", `${what} is not a valid URL`);
-  const url = checkUrl(location, what, from);
+  const url = checkUrl(location, { what, base: from });
   if (from.protocol === "https:" && url.protocol === "http:") {
     throw new OutboundRefused(`${what} is refused: it leads from https to http`);
   }

@@ -67,6 +67,11 @@ describe("the address of a call", () => {
     expect(thrownBy(() => checkUrl(url)).message).toContain("only http and https"),
   );
 
+  it("names the scheme, but not that of a URL with a secret, of which it may be a part", () => {
+    expect(thrownBy(() => checkUrl("user:key")).message).toMatch(/, not user:$/);
+    expect(thrownBy(() => checkUrl("user:key", { isSecret: true })).message).toMatch(/https can be called$/);
+  });
+
   it.each([
     "",
     "example.com",

@@ -83,16 +83,19 @@ export function checkRequest(request: OutboundRequest): CheckedRequest {
   const method = request.method.toUpperCase();
   if (!TOKEN.test(method) || REFUSED_METHODS.has(method))
     throw bad("the method of the call is not one that can be sent");
-  return { method, url: checkUrl(request.url), headers: checkHeaders(request.headers), body, confidential };
+  const url = checkUrl(request.url, { isSecret: confidential?.url });
+  return { method, url, headers: checkHeaders(request.headers), body, confidential };
 }
 
+type Address = { what?: string; base?: URL | undefined; isSecret?: boolean | undefined };
+
 /** `what` names the address in messages, which do not repeat it: it may hold credentials. */
-export function checkUrl(text: string, what = "the address of the call", base?: URL): URL {
+export function checkUrl(text: string, { what = "the address of the call", base, isSecret }: Address = {}): URL {
   const url = parseUrl(text, base?.href);
   if (!url) throw bad(`${what} is not a valid URL`);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    // A redirect's target is the other side's text, and may be a credential.
-    const found = base ? "" : `, not ${url.protocol.slice(0, 20)}`;
+    // A redirect's target is the other side's text, and may be a credential. What stands before a colon may be a part of a secret.
+    const found = base || isSecret ? "" : `, not ${url.protocol.slice(0, 20)}`;
     throw new OutboundRefused(`${what} is refused: only http and https can be called${found}`);
   }
   if (url.username !== "" || url.password !== "") {
