@@ -5,6 +5,8 @@ import { textIn } from "../../outbound/body-text.ts";
 import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
 import { asWorkflowError } from "./outbound-errors.ts";
 
+/** All of it may come from a secret. */
+const CONFIDENTIAL = { url: true, headers: new Set<string>(), body: true };
 const TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
@@ -18,6 +20,7 @@ export async function askAuthority(
       ...request,
       headers: { ...request.headers, accept: "application/json" },
       redirect: false,
+      confidential: CONFIDENTIAL,
       signal: new AbortController().signal,
       timeoutMs: TIMEOUT_MS,
       mostBytes: MAX_ANSWER_BYTES,

@@ -36,6 +36,12 @@ test("a token serves one organization alone, though another one asks with the sa
   expect(asked.map(({ organizationId }) => organizationId)).toEqual([one, other]);
 });
 
+test("no log names the authority of a refused request, whose URL may be a secret", async () => {
+  const { asked, get } = opened();
+  await get(newId<"organization">(), "any");
+  expect(asked[0]!.confidential).toMatchObject({ url: true });
+});
+
 test("requests by one refresh token wait for each other; one that everybody has given up is not made, and asked again it is", async () => {
   const scopes: string[] = [];
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
