@@ -88,6 +88,20 @@ test.each([0, 1, 2, 3])("in base64 and base64url with %i bytes before it", (befo
   }
 });
 
+test.each([
+  ["JSON", JSON.stringify({ key: `${SECRET}\n\\` })],
+  ["a form", new URLSearchParams({ key: `${SECRET}\n\\` }).toString()],
+  ["a URL", `https://example.com/${encodeURIComponent(`${SECRET}\n\\`)}`],
+])("in the base64 and the hexadecimal of %s that has it with escapes", (_, text) => {
+  const sent = new RegExp(String.raw`w(?:ö|%C3%B6)rd`);
+  for (const encoding of ["base64", "base64url", "hex"] as const)
+    for (const before of ["", "x", "xy"]) {
+      const shown = String(concealed(Buffer.from(`${before}${text} and more`).toString(encoding), `${SECRET}\n\\`));
+      expect(shown).toContain("[redacted]");
+      for (const start of [0, 1, 2, 3]) expect(Buffer.from(shown.slice(start), encoding).toString()).not.toMatch(sent);
+    }
+});
+
 test("a value without any of it is the same value; a long one is hidden whole", () => {
   const value = { list: [1, "two", { three: null }], text: "p4ss" };
   expect(concealed(value)).toBe(value);
@@ -106,6 +120,13 @@ test("bytes of any kind", () => {
   const bytes = Buffer.concat([Buffer.of(0xff, 0), Buffer.from("a pl4nted b"), Buffer.of(0xfe)]);
   expect(atOnce(concealer.bytes(bytes)).toString("latin1")).toBe("\xff\0a [redacted] b\xfe");
   expect(atOnce(concealer.bytes(Buffer.from("ä pl4nted ö"))).toString()).toBe("ä [redacted] ö");
+  for (const before of ["", "x", "xy"]) {
+    const wide = Buffer.concat([Buffer.from(before), Buffer.from("\ufeffa pl4nted b", "utf16le")]);
+    const shown = Buffer.concat([Buffer.from(before), Buffer.from("\ufeffa [redacted] b", "utf16le")]);
+    expect(atOnce(concealer.bytes(wide))).toEqual(shown);
+  }
+  const bigEndian = Buffer.from("\ufeffa pl4nted b", "utf16le").swap16();
+  expect(atOnce(concealer.bytes(bigEndian)).toString("latin1").replaceAll("\0", "")).toBe("\xfe\xffa [redacted] b");
 });
 
 const costly = (characters: number): Json[] => [

@@ -98,11 +98,22 @@ export class Concealer {
     );
   }
 
-  /** Bytes of any kind: as text if they are, else byte by byte. */
+  /** Bytes of any kind: as text if they are, else byte by byte, and as UTF-16. */
   *bytes(bytes: Uint8Array): Steps<Buffer> {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const encoding = isUtf8(buffer) ? "utf8" : "latin1";
-    return Buffer.from(yield* this.text(buffer.toString(encoding)), encoding);
+    const shown = Buffer.from(yield* this.text(buffer.toString(encoding)), encoding);
+    if (!shown.includes(0)) return shown;
+    // The high byte of most characters is 0, so from the next byte on it is the other byte order.
+    return yield* this.#utf16(yield* this.#utf16(shown, 0), 1);
+  }
+
+  *#utf16(bytes: Buffer, from: number): Steps<Buffer> {
+    const end = bytes.length - ((bytes.length - from) % 2);
+    const text = bytes.toString("utf16le", from, end);
+    const shown = yield* this.text(text);
+    if (shown === text) return bytes;
+    return Buffer.concat([bytes.subarray(0, from), Buffer.from(shown, "utf16le"), bytes.subarray(end)]);
   }
 }
 
@@ -156,7 +167,17 @@ const asText = (secret: string): string[] => [
   ...remainsOf(secret),
 ];
 
-function encoded(secret: string): string[] {
+/** Of the text, and of a body or a URL that has it with escapes. */
+const encoded = (secret: string): string[] => [...new Set(writtenOut(secret))].flatMap(encodedAs);
+
+const writtenOut = (secret: string): string[] => [
+  secret,
+  JSON.stringify(secret).slice(1, -1),
+  new URLSearchParams({ a: secret }).toString().slice(2),
+  encodeURIComponent(secret.toWellFormed()),
+];
+
+function encodedAs(secret: string): string[] {
   const base64 = base64Of(secret).filter((text) => text.length >= LEAST_CHARACTERS);
   const hex = secret.length < LEAST_CHARACTERS ? [] : hexOf(secret);
   return [...base64, ...hex];
