@@ -167,7 +167,7 @@ const asText = (secret: string): string[] => [
   ...remainsOf(secret),
 ];
 
-/** Of the text, and of a body or a URL that has it with escapes. */
+/** The encoded forms of the text, and of a body or a URL that has it with escapes. */
 const encoded = (secret: string): string[] => [...new Set(writtenOut(secret))].flatMap(encodedAs);
 
 const writtenOut = (secret: string): string[] => [

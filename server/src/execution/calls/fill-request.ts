@@ -4,6 +4,7 @@ import type { SecretArguments } from "../../expressions/secret-arguments.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import type { Confidential } from "../../outbound/outbound.ts";
+import { partsOf } from "../../secrets/secret-fields.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
 import type { Frame } from "../frame.ts";
 import { keptIn, prepareRequest } from "./prepare-request.ts";
@@ -34,15 +35,22 @@ export function withFilledRequest<Result>(
   return withFilled(frame, secretive, { place, secrets, signal, kept: keptIn(kept) }, ({ values, made }) => {
     const given = { ...defaults, ...(values as JsonObject) };
     const request = withoutReason(place, () => prepareRequest(given, frame.input, template, place));
-    const hosts = secretive.names(["endpoint"]) ? hostsIn(request["endpoint"] as string, secrets) : [];
-    return work({ request, made: [...made, ...hosts], confidential: confidentialIn(secretive, request), place });
+    const parts = secretive.names(["endpoint"]) ? partsIn(request["endpoint"] as string, secrets) : [];
+    return work({ request, made: [...made, ...parts], confidential: confidentialIn(secretive, request), place });
   });
 }
 
-/** The secrets in a host, as the parser of URLs writes them. */
-export function hostsIn(url: string, secrets: SecretValues): string[] {
+/** The secrets in a host, as the parser of URLs writes them, and the parts of a URL that a secret has from its host on. */
+export function partsIn(url: string, secrets: SecretValues): string[] {
   const host = parseUrl(url)?.hostname ?? "";
-  return [...secrets.values()].map((secret) => secret.toLowerCase()).filter((secret) => host.includes(secret));
+  const endOfHost = /^https?:\/\/[^/?#]*/i.exec(url)?.[0].length ?? 0;
+  return [...secrets.values()].flatMap((secret) => {
+    const small = secret.toLowerCase();
+    if (host.includes(small)) return small;
+    const start = url.indexOf(secret);
+    const end = start + secret.length;
+    return start >= 0 && start < endOfHost && end > endOfHost ? partsOf(url.slice(0, end)) : [];
+  });
 }
 
 function confidentialIn(secretive: SecretArguments, { headers }: JsonObject): Confidential {

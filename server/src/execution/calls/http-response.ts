@@ -4,6 +4,7 @@ import { valueAt } from "../../definition/text/problem.ts";
 import { WorkflowError, type ErrorResponse } from "../../definition/workflow-error.ts";
 import { charsetIn, essenceOf, isJson, isText } from "../../lib/media-type.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { charactersIn } from "../../lib/text.ts";
 import { decodeText, encodingOf } from "../../outbound/body-text.ts";
@@ -22,6 +23,7 @@ export class Credentials {
   readonly #texts: Set<string>;
   /** The secrets that outputs are searched for. */
   readonly #concealed: string[];
+  readonly #hosts: readonly string[];
   #hider: Concealer | undefined;
   #concealer: Concealer | undefined;
 
@@ -31,6 +33,7 @@ export class Credentials {
     // Without the user's name, which is data if the definition has it in plain text.
     this.#concealed = hidden.length > 0 ? [...hidden, ...sentOf(policy)] : [];
     this.#texts = new Set([...credentialsOf(policy), ...hidden]);
+    this.#hosts = [...secrets.values()].flatMap(hostOf);
   }
 
   /** Undefined: no secret is in play, so outputs are not searched. */
@@ -70,7 +73,7 @@ export class Credentials {
 
   *#hideInTexts(error: WorkflowError): Steps<WorkflowError> {
     const { type, title, detail } = error.fields;
-    const hosts = new Concealer([...this.#texts].flatMap(hostFormsOf));
+    const hosts = new Concealer([...[...this.#texts].flatMap(hostFormsOf), ...this.#hosts]);
     const shown = new Map<string, string>();
     for (const text of [type, title, detail]) if (text) shown.set(text, yield* hosts.text(yield* this.hide(text)));
     return error.withTexts((text) => shown.get(text) ?? text);
@@ -134,6 +137,12 @@ const HOST_CHARACTERS = 253;
 /** Errors name the host of a URL, which may hold a credential: in small letters, and in ASCII. That takes quadratic time. */
 const hostFormsOf = (secret: string): string[] =>
   secret.length > HOST_CHARACTERS ? [] : [secret.toLowerCase(), domainToASCII(secret)];
+
+/** The host of a secret that is a URL, or one without its scheme. */
+function hostOf(secret: string): string[] {
+  const [, ofUrl, first] = /^(?:https?:\/\/([^/?#]+)|([\w.:-]+)\/)/i.exec(secret) ?? [];
+  return [parseUrl(`http://${ofUrl ?? first ?? ""}`)?.hostname ?? ""];
+}
 
 /** The parts that go over the wire as one text. */
 function sentOf(policy: Json | undefined): string[] {

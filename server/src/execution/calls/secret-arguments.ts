@@ -4,10 +4,12 @@
  */
 import type { CallArguments } from "../../definition/tasks/program-parts.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
+import { ExpressionError } from "../../expressions/parsing/expression-error.ts";
 import type { SecretArguments } from "../../expressions/secret-arguments.ts";
 import type { Path } from "../../expressions/template.ts";
 import type { Charge } from "../../fairness/fair-pool.ts";
-import type { Json } from "../../lib/json/json.ts";
+import { inTurns, type Steps } from "../../fairness/slices.ts";
+import { isObject, isScalar, type Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
 import { evaluate } from "../evaluate.ts";
@@ -60,18 +62,71 @@ export async function withFilled<Result>(
     signal.throwIfAborted();
     results = await evaluated();
   }
-  return await work({ values: secretive.assemble(results, kept), made: madeOf(secretive, results) });
+  const made = await inTurns(madeOf(secretive, results, await dataIn(frame, secretive, results)), () =>
+    frame.execution.turn(),
+  );
+  return await work({ values: secretive.assemble(results, kept), made });
 }
 
 /** Most are small, and cost less than counting them. */
 const hasRoom = (charge: Charge, bytes: number): boolean => bytes <= LEAST_HELD_BYTES || charge.tryHold(bytes);
 
-/** A text that is larger than a secret is no credential, and every answer would be searched for it. */
-const madeOf = ({ secretive }: SecretArguments, results: readonly Json[]): string[] =>
-  secretive.expressions.flatMap(({ altersSecrets }, at) => {
-    const result = results[at]!;
-    return altersSecrets && typeof result === "string" && result.length <= LIMITS.secretBytes ? [result] : [];
-  });
+/** Every answer is searched for each. */
+const MAX_MADE_IN_ONE = 100;
+const TEXTS_PER_STEP = 10_000;
+
+/** A list or an object has texts of its own, which its data without the secrets lacks. A text that is larger than a secret is no credential. */
+function* madeOf(
+  { secretive }: SecretArguments,
+  results: readonly Json[],
+  data: ReadonlyMap<number, Json>,
+): Steps<string[]> {
+  const made: string[] = [];
+  for (const [at, { altersSecrets }] of secretive.expressions.entries()) {
+    if (!altersSecrets) continue;
+    const known = new Set<string>();
+    for (const text of textsIn(data.get(at) ?? null)) if (known.add(text).size % TEXTS_PER_STEP === 0) yield;
+    const own = new Set<string>();
+    let read = 0;
+    for (const text of textsIn(results[at]!)) {
+      if (++read % TEXTS_PER_STEP === 0) yield;
+      if (!known.has(text) && text.length <= LIMITS.secretBytes) own.add(text);
+      if (own.size === MAX_MADE_IN_ONE) break;
+    }
+    made.push(...own);
+  }
+  return made;
+}
+
+/** The lists and objects that expressions make of secrets, with `[secret NAME]` in their place: those texts are data. */
+async function dataIn(
+  { execution, input, variables }: Frame,
+  { secretive, placeholders }: SecretArguments,
+  results: readonly Json[],
+): Promise<ReadonlyMap<number, Json>> {
+  const data = new Map<number, Json>();
+  for (const [at, one] of secretive.expressions.entries()) {
+    if (!one.altersSecrets || isScalar(results[at]!)) continue;
+    const alone = { ...secretive, expressions: [one], assemble: ([result]: readonly Json[]) => result! };
+    try {
+      data.set(at, await evaluate(execution, alone, input, (used) => ({ ...variables(used), secrets: placeholders })));
+    } catch (error) {
+      // It needs the secret's own text, such as a JSON: then none of its texts is known as data.
+      if (!(error instanceof ExpressionError || error instanceof WorkflowError)) throw error;
+    }
+  }
+  return data;
+}
+
+function* textsIn(value: Json): Generator<string> {
+  if (typeof value === "string") yield value;
+  else if (Array.isArray(value)) for (const item of value) yield* textsIn(item);
+  else if (isObject(value))
+    for (const [key, child] of Object.entries(value)) {
+      yield key;
+      yield* textsIn(child);
+    }
+}
 
 /** Makes a request of filled arguments. A refusal of it may repeat a value, so it only says where. */
 export function withoutReason<Result>(place: string, make: () => Result, so = NOTHING_SENT): Result {

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../../../lib/json/json.ts";
 import type { Confidential } from "../../../outbound/outbound.ts";
 import type { SecretValues } from "../../../secrets/secret.ts";
 import type { Frame } from "../../frame.ts";
-import { hostsIn, type FilledRequest } from "../fill-request.ts";
+import { partsIn, type FilledRequest } from "../fill-request.ts";
 import { withFilled, withoutReason } from "../secret-arguments.ts";
 import { buildRequest, type IsSecret } from "./build-request.ts";
 import { parametersIn } from "./find-operation.ts";
@@ -64,8 +64,8 @@ export function withFilledOperation<Result>(
       return { request: { ...buildRequest(operation, given, at), ...rest }, parameters: given };
     });
     const { confidential, hasHost } = confidentialIn(operation, parameters, isSecretOf(secretive));
-    const hosts = hasHost ? hostsIn(request["endpoint"] as string, filling.secrets) : [];
-    return work({ request, made: [...made, ...hosts], confidential, place });
+    const parts = hasHost ? partsIn(request["endpoint"] as string, filling.secrets) : [];
+    return work({ request, made: [...made, ...parts], confidential, place });
   });
 }
 
